@@ -1,0 +1,1 @@
+//! A VirtualMachineInstance and facts about its host as a libvirt domain.

@@ -1,0 +1,1 @@
+//! Instance types and preferences: find, apply, conflicts, revisions, the bundle.

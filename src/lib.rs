@@ -1,0 +1,17 @@
+//! The upper floor of kubevirt-rs: decisions.
+//!
+//! Everything here is a pure, synchronous function from plain values to plain values. No client, clock, environment,
+//! randomness, file or task: what a decision needs comes in as an argument. The ground floor (the binary) carries out
+//! what was decided here. ARCHITECTURE.md shows the rooms and who may call whom.
+
+pub use kubevirt_api as api;
+
+pub mod admission;
+pub mod config;
+pub mod domain;
+pub mod instancetype;
+pub mod lifecycle;
+pub mod network;
+pub mod pod;
+pub mod schema;
+pub mod storage;

@@ -1,0 +1,1 @@
+//! What the network of a machine shall look like.

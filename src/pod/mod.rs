@@ -1,0 +1,1 @@
+//! A VirtualMachineInstance and the configuration as its launcher pod.

@@ -1,0 +1,30 @@
+//! The roles: each connects decisions to effects and holds no rule of its own.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+/// A role of the one program.
+#[derive(Subcommand)]
+pub(crate) enum Role {
+    /// Install and upgrade the other roles in a cluster
+    Operator,
+    /// Serve the webhooks and the aggregated API
+    Api,
+    /// Turn VirtualMachines into instances, and instances into pods
+    Controller,
+    /// Serve one node: devices, networks, guests
+    Handler,
+}
+
+/// Runs a role until it ends.
+pub(crate) fn run(role: Role) -> ExitCode {
+    let name = match role {
+        Role::Operator => "operator",
+        Role::Api => "api",
+        Role::Controller => "controller",
+        Role::Handler => "handler",
+    };
+    eprintln!("kubevirt-rs: the role {name} is not part of this version; `kubevirt-rs launcher --vmi FILE` runs a guest without a cluster");
+    ExitCode::from(2)
+}

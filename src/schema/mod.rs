@@ -1,0 +1,1 @@
+//! The schemas of the API: custom resource definitions, and what they say of a document.

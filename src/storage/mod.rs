@@ -1,0 +1,1 @@
+//! Volumes as what the guest gets: overlays, ISO images, seeds.

@@ -1,0 +1,32 @@
+//! The tools: what a person or a pipeline asks of the same decisions that the roles take.
+
+mod batch;
+mod render;
+mod schema;
+mod validate;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+/// A tool.
+#[derive(Subcommand)]
+pub(crate) enum Tool {
+    /// Judge objects as the cluster would, without a cluster
+    Validate(validate::Args),
+    /// Show what an object becomes
+    #[command(subcommand)]
+    Render(render::Render),
+    /// The schemas of the API
+    #[command(subcommand)]
+    Schema(schema::Schema),
+}
+
+/// Runs a tool.
+pub(crate) fn run(tool: Tool) -> ExitCode {
+    match tool {
+        Tool::Validate(args) => validate::run(&args),
+        Tool::Render(what) => render::run(&what),
+        Tool::Schema(what) => schema::run(&what),
+    }
+}

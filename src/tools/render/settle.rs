@@ -1,0 +1,17 @@
+//! `kubevirt-rs render settle`.
+
+use std::process::ExitCode;
+
+/// The arguments of `render settle`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Answer one JSON object a line
+    #[arg(long)]
+    batch: bool,
+}
+
+/// Runs `render settle`.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    let _ = args.batch;
+    ExitCode::from(2)
+}
