@@ -11,6 +11,7 @@ pub mod config;
 pub mod domain;
 pub mod instancetype;
 pub mod lifecycle;
+pub mod manifest;
 pub mod network;
 pub mod pod;
 pub mod schema;
