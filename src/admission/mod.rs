@@ -1,1 +1,22 @@
 //! What may enter the cluster, and what it looks like then: defaults, then judgement.
+//!
+//! [`review`] is the one road that the webhooks, the launcher without a cluster and `kubevirt-rs validate` take.
+
+mod cause;
+mod decode;
+mod kinds;
+pub mod mutate;
+mod path;
+mod request;
+mod seed;
+pub mod validate;
+
+pub use cause::{Cause, Findings, Reason};
+pub use path::Path;
+pub use request::{Operation, Request, Verdict};
+pub use seed::Seed;
+
+/// Judges an object as the cluster would: reads it, fills in what it leaves open, and says what is wrong with it.
+pub fn review(request: &Request) -> Verdict {
+    kinds::review(request)
+}

@@ -1,1 +1,346 @@
 //! The KubeVirt CR as an effective configuration: defaults, feature gates and their states.
+
+mod defaults;
+mod gates;
+
+pub use gates::{Gate, GateState};
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::api::Quantity;
+use crate::api::v1::{
+    ArchConfiguration, ArchSpecificConfiguration, DeveloperConfiguration, InstancetypeReferencePolicy, InterfaceBindingPlugin,
+    KubeVirtConfiguration, PermittedHostDevices, SupportContainerType, VmRolloutStrategy,
+};
+
+/// The architecture of a cluster that has not told its own.
+pub const DEFAULT_ARCHITECTURE: &str = "amd64";
+/// The hypervisor that every cluster has.
+pub const KVM: &str = "kvm";
+
+/// What a cluster is set to, with every default filled in and every feature gate decided.
+#[derive(Clone, Debug)]
+pub struct ClusterConfig {
+    spec: KubeVirtConfiguration,
+    gates: u128,
+}
+
+/// Why a configuration is not usable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// A value that no cluster can work with.
+    #[error("set {field} to {wanted}, not {found}")]
+    Value {
+        /// The field, below `spec.configuration`.
+        field: &'static str,
+        /// What would be right.
+        wanted: &'static str,
+        /// What was there.
+        found: String,
+    },
+    /// The configuration does not fit its own type.
+    #[error("write the configuration in its form: {0}")]
+    Form(String),
+}
+
+impl ClusterConfig {
+    /// The configuration of a cluster with those settings. Where they are unusable the defaults count, as they do for
+    /// a cluster whose last good configuration is none; [`ClusterConfig::checked`] tells why.
+    pub fn new(settings: &KubeVirtConfiguration) -> Self {
+        Self::checked(settings).unwrap_or_else(|_| Self::effective(defaults::configuration()))
+    }
+
+    /// The configuration of a cluster with those settings, or what is wrong with them.
+    pub fn checked(settings: &KubeVirtConfiguration) -> Result<Self, ConfigError> {
+        let form = |error: serde_json::Error| ConfigError::Form(error.to_string());
+        let mut value = serde_json::to_value(defaults::configuration()).map_err(form)?;
+        overlay(&mut value, serde_json::to_value(settings).map_err(form)?);
+        let spec = serde_json::from_value(value).map_err(form)?;
+        check(&spec)?;
+        Ok(Self::effective(spec))
+    }
+
+    fn effective(mut spec: KubeVirtConfiguration) -> Self {
+        let architectures = spec.architecture_configuration.get_or_insert_default();
+        if architectures.default_architecture.is_empty() {
+            architectures.default_architecture = DEFAULT_ARCHITECTURE.to_owned();
+        }
+        let (enabled, disabled) = match &spec.developer_configuration {
+            Some(developer) => (developer.feature_gates.as_slice(), developer.disabled_feature_gates.as_slice()),
+            None => (&[][..], &[][..]),
+        };
+        let gates = Gate::ALL.iter().filter(|gate| gate.resolve(enabled, disabled)).fold(0, |bits, gate| bits | 1_u128 << (*gate as u32));
+        Self { spec, gates }
+    }
+
+    /// The same configuration on a cluster of another architecture, which its status tells.
+    #[must_use]
+    pub fn with_default_architecture(mut self, architecture: &str) -> Self {
+        self.spec.architecture_configuration.get_or_insert_default().default_architecture = architecture.to_owned();
+        self
+    }
+
+    /// The settings, defaults included.
+    pub fn spec(&self) -> &KubeVirtConfiguration {
+        &self.spec
+    }
+
+    /// Whether the feature is on.
+    pub fn enabled(&self, gate: Gate) -> bool {
+        self.gates & (1_u128 << (gate as u32)) != 0
+    }
+
+    /// The developer settings.
+    pub fn developer(&self) -> Option<&DeveloperConfiguration> {
+        self.spec.developer_configuration.as_ref()
+    }
+
+    /// The names of the gates that the configuration lists, whatever their state.
+    pub fn listed_gates(&self) -> &[String] {
+        self.developer().map_or(&[], |developer| &developer.feature_gates)
+    }
+
+    /// The architecture of a guest that names none.
+    pub fn default_architecture(&self) -> &str {
+        self.spec.architecture_configuration.as_ref().map_or(DEFAULT_ARCHITECTURE, |a| &a.default_architecture)
+    }
+
+    fn of(&self, architecture: &str) -> Option<&ArchSpecificConfiguration> {
+        let all: &ArchConfiguration = self.spec.architecture_configuration.as_ref()?;
+        match architecture {
+            "arm64" => all.arm64.as_ref(),
+            "s390x" => all.s390x.as_ref(),
+            _ => all.amd64.as_ref(),
+        }
+    }
+
+    /// The machine type of a guest of that architecture that names none.
+    pub fn machine_type(&self, architecture: &str) -> &str {
+        match self.spec.machine_type.as_str() {
+            "" => self.of(architecture).map_or("", |a| &a.machine_type),
+            general => general,
+        }
+    }
+
+    /// The machine types that guests of that architecture may have, as patterns with `*`.
+    pub fn emulated_machines(&self, architecture: &str) -> &[String] {
+        match self.spec.emulated_machines.as_slice() {
+            [] => self.of(architecture).map_or(&[], |a| &a.emulated_machines),
+            general => general,
+        }
+    }
+
+    /// Where the EFI firmware of that architecture lies.
+    pub fn ovmf_path(&self, architecture: &str) -> &str {
+        match self.spec.ovmf_path.as_str() {
+            "" => self.of(architecture).map_or("", |a| &a.ovmf_path),
+            general => general,
+        }
+    }
+
+    /// Whether guests may be emulated where there is no hardware virtualization.
+    pub fn allow_emulation(&self) -> bool {
+        self.developer().is_some_and(|d| d.use_emulation)
+    }
+
+    /// How many percent of its requested memory a guest is told to have.
+    pub fn memory_overcommit(&self) -> i64 {
+        self.developer().map_or(defaults::MEMORY_OVERCOMMIT, |d| d.memory_overcommit)
+    }
+
+    /// How many virtual CPUs share a physical one.
+    pub fn cpu_allocation_ratio(&self) -> i64 {
+        self.developer().map_or(defaults::CPU_ALLOCATION_RATIO, |d| d.cpu_allocation_ratio)
+    }
+
+    /// The CPU that a guest requests when nothing says how much.
+    pub fn cpu_request(&self) -> Option<&Quantity> {
+        self.spec.cpu_request.as_ref()
+    }
+
+    /// The binding of the interface that a guest without interfaces gets.
+    pub fn default_network_interface(&self) -> &str {
+        self.spec.network.as_ref().map_or(defaults::NETWORK_INTERFACE, |n| &n.default_network_interface)
+    }
+
+    /// Whether a guest may be bridged to the pod network.
+    pub fn bridge_on_pod_network(&self) -> bool {
+        self.spec.network.as_ref().and_then(|n| n.permit_bridge_interface_on_pod_network).unwrap_or(true)
+    }
+
+    /// The network binding plugins by name.
+    pub fn network_bindings(&self) -> Option<&BTreeMap<String, InterfaceBindingPlugin>> {
+        self.spec.network.as_ref().map(|n| &n.binding)
+    }
+
+    /// The host devices that guests may be given.
+    pub fn permitted_host_devices(&self) -> Option<&PermittedHostDevices> {
+        self.spec.permitted_host_devices.as_ref()
+    }
+
+    /// The most sockets that a guest may grow to, if there is a limit.
+    pub fn max_cpu_sockets(&self) -> Option<u32> {
+        self.spec.live_update_configuration.as_ref()?.max_cpu_sockets
+    }
+
+    /// The most memory that a guest may grow to, if there is a limit.
+    pub fn max_guest(&self) -> Option<&Quantity> {
+        self.spec.live_update_configuration.as_ref()?.max_guest.as_ref()
+    }
+
+    /// How many times its size a guest may grow to.
+    pub fn max_hotplug_ratio(&self) -> u32 {
+        self.spec.live_update_configuration.as_ref().map_or(1, |l| l.max_hotplug_ratio)
+    }
+
+    /// Whether a change to a virtual machine reaches its running guest.
+    pub fn live_update(&self) -> bool {
+        self.spec.vm_rollout_strategy.as_ref().is_none_or(|s| *s == VmRolloutStrategy::LiveUpdate)
+    }
+
+    /// How virtual machines refer to their instance types.
+    pub fn instancetype_reference_policy(&self) -> InstancetypeReferencePolicy {
+        let set = self.spec.instancetype.as_ref().and_then(|i| i.reference_policy.clone());
+        set.unwrap_or(InstancetypeReferencePolicy::Reference)
+    }
+
+    /// The hypervisor that guests run on.
+    pub fn hypervisor(&self) -> &str {
+        match self.spec.hypervisors.first() {
+            Some(first) if self.enabled(Gate::ConfigurableHypervisor) => &first.name,
+            _ => KVM,
+        }
+    }
+
+    /// Whether mediated devices are left alone.
+    pub fn mediated_devices_left_alone(&self) -> bool {
+        match self.spec.mediated_devices_configuration.as_ref().and_then(|m| m.enabled) {
+            Some(enabled) => !enabled,
+            None => self.enabled(Gate::DisableMdevConfiguration),
+        }
+    }
+
+    /// Whether a guest may reserve a SCSI disk persistently. The setting decides; without it the gate does, which
+    /// must be listed although it is stable.
+    pub fn persistent_reservation(&self) -> bool {
+        let set = self.spec.persistent_reservation_configuration.as_ref().and_then(|p| p.enabled);
+        set.unwrap_or_else(|| self.listed_gates().iter().any(|g| g == Gate::PersistentReservation.name()))
+    }
+
+    /// Whether a guest of TDX needs a quote generation service.
+    pub fn tdx_attestation_enforced(&self) -> bool {
+        let tdx = self.spec.confidential_compute.as_ref().and_then(|c| c.tdx.as_ref());
+        tdx.and_then(|t| t.attestation.as_ref()).and_then(|a| a.enforced).unwrap_or(false)
+    }
+
+    /// Whether the guest's console is kept out of the pod's log.
+    pub fn serial_console_log_disabled(&self) -> bool {
+        self.spec.virtual_machine_options.as_ref().is_some_and(|o| o.disable_serial_console_log.is_some())
+    }
+
+    /// Whether the guest keeps free pages to itself.
+    pub fn free_page_reporting_disabled(&self) -> bool {
+        self.spec.virtual_machine_options.as_ref().is_some_and(|o| o.disable_free_page_reporting.is_some())
+    }
+
+    /// What a supporting container of that kind requests of a resource.
+    pub fn support_container_request(&self, kind: &SupportContainerType, resource: &str) -> Option<&Quantity> {
+        let container = self.spec.support_container_resources.iter().find(|c| c.type_ == *kind)?;
+        container.resources.requests.get(resource).filter(|q| !q.is_zero())
+    }
+
+    /// What a supporting container of that kind is limited to of a resource.
+    pub fn support_container_limit(&self, kind: &SupportContainerType, resource: &str) -> Option<&Quantity> {
+        let container = self.spec.support_container_resources.iter().find(|c| c.type_ == *kind)?;
+        container.resources.limits.get(resource).filter(|q| !q.is_zero())
+    }
+}
+
+/// Lays what was set over what stands by default: objects merge, anything else replaces.
+fn overlay(base: &mut Value, over: Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                overlay(base.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (base, over) => *base = over,
+    }
+}
+
+fn check(spec: &KubeVirtConfiguration) -> Result<(), ConfigError> {
+    let value = |field, wanted, found: String| Err(ConfigError::Value { field, wanted, found });
+    if !matches!(spec.image_pull_policy.as_str(), "" | "Always" | "Never" | "IfNotPresent") {
+        return value("imagePullPolicy", "Always, Never or IfNotPresent", spec.image_pull_policy.clone());
+    }
+    if let Some(developer) = &spec.developer_configuration {
+        if developer.memory_overcommit <= 0 {
+            return value("developerConfiguration.memoryOvercommit", "a percentage above 0", developer.memory_overcommit.to_string());
+        }
+        if developer.cpu_allocation_ratio <= 0 {
+            return value("developerConfiguration.cpuAllocationRatio", "a number above 0", developer.cpu_allocation_ratio.to_string());
+        }
+        let toleration = developer.pvc_tolerate_less_space_up_to_percent;
+        if !(0..=100).contains(&toleration) {
+            return value("developerConfiguration.pvcTolerateLessSpaceUpToPercent", "a percentage", toleration.to_string());
+        }
+    }
+    let interface = spec.network.as_ref().map_or("", |n| &n.default_network_interface);
+    if !matches!(interface, "" | "bridge" | "slirp" | "masquerade") {
+        return value("network.defaultNetworkInterface", "bridge or masquerade", interface.to_owned());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn config(value: Value) -> ClusterConfig {
+        ClusterConfig::new(&serde_json::from_value(value).unwrap())
+    }
+
+    #[test]
+    fn what_is_set_lies_over_the_defaults() {
+        let c = config(
+            json!({"developerConfiguration": {"memoryOvercommit": 150}, "architectureConfiguration": {"amd64": {"machineType": "pc"}}}),
+        );
+        assert_eq!((c.memory_overcommit(), c.cpu_allocation_ratio()), (150, 10));
+        assert_eq!((c.machine_type("amd64"), c.machine_type("arm64")), ("pc", "virt"));
+        assert_eq!(c.emulated_machines("amd64"), ["q35*", "pc-q35*"]);
+        assert_eq!(c.default_architecture(), "amd64");
+    }
+
+    #[test]
+    fn the_general_setting_wins_over_that_of_an_architecture() {
+        let c = config(json!({"machineType": "m", "emulatedMachines": ["e"], "ovmfPath": "/o"}));
+        assert_eq!((c.machine_type("arm64"), c.ovmf_path("s390x")), ("m", "/o"));
+        assert_eq!(c.emulated_machines("amd64"), ["e"]);
+    }
+
+    #[test]
+    fn an_unusable_configuration_falls_back_to_the_defaults_and_says_why() {
+        for (set, field) in [
+            (json!({"imagePullPolicy": "Sometimes"}), "imagePullPolicy"),
+            (json!({"developerConfiguration": {"memoryOvercommit": -1}}), "memoryOvercommit"),
+            (json!({"developerConfiguration": {"cpuAllocationRatio": -2}}), "cpuAllocationRatio"),
+            (json!({"developerConfiguration": {"pvcTolerateLessSpaceUpToPercent": 101}}), "pvcTolerateLessSpaceUpToPercent"),
+            (json!({"network": {"defaultNetworkInterface": "token-ring"}}), "defaultNetworkInterface"),
+        ] {
+            let settings = serde_json::from_value(set).unwrap();
+            assert!(ClusterConfig::checked(&settings).unwrap_err().to_string().contains(field));
+            assert_eq!(ClusterConfig::new(&settings).memory_overcommit(), 100);
+        }
+    }
+
+    #[test]
+    fn a_reservation_needs_its_gate_listed_or_its_setting() {
+        assert!(!config(json!({})).persistent_reservation());
+        assert!(config(json!({"developerConfiguration": {"featureGates": ["PersistentReservation"]}})).persistent_reservation());
+        let both = json!({"developerConfiguration": {"featureGates": ["PersistentReservation"]}, "persistentReservationConfiguration": {"enabled": false}});
+        assert!(!config(both).persistent_reservation());
+    }
+}

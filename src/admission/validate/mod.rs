@@ -1,0 +1,4 @@
+//! What is wrong with an object: one file a kind or area, one small function a rule.
+
+pub mod vm;
+pub mod vmi;
