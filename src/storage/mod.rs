@@ -1,1 +1,12 @@
 //! Volumes as what the guest gets: overlays, ISO images, seeds.
+
+mod cloud_init;
+pub mod iso9660;
+mod paths;
+mod plan;
+mod sources;
+
+pub use cloud_init::Seed;
+pub use paths::Paths;
+pub use plan::{Build, Image, ImageFormat, Images, StorageError, plan};
+pub use sources::{Files, SourceError, Sources};
