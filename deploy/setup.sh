@@ -1,20 +1,28 @@
 #!/bin/bash
 # Installs the Debian 12 packages that a purpose needs, and does nothing, fast, when they are there.
-#   deploy/setup.sh PURPOSE...     with PURPOSE one of the table's
-# Needs root, or sudo. Starts no service, and asks for none: libvirtd runs as a child of the launcher.
+#
+#   deploy/setup.sh PURPOSE...       a purpose of the table below
+#   deploy/setup.sh --list PURPOSE   only says which packages these are
+#
+# Needs root, or sudo. Starts no service, and brings none: libvirtd runs as a child of the launcher.
 set -euo pipefail
 
-# purpose -> packages; a word with @ before it stands for all packages of that purpose.
+# purpose -> packages. A word with @ before it stands for another purpose; one with ! for a script of this checkout that lists its own.
 declare -A packages=(
-	[libvirt]="gcc libc6-dev make pkg-config ninja-build perl python3 python3-packaging python3-setuptools xsltproc libxml2-utils rpcsvc-proto
-		binutils bzip2 xz-utils curl ca-certificates
-		libtirpc-dev nettle-dev libgmp-dev libnl-3-dev libnl-route-3-dev libpcre2-dev libffi-dev zlib1g-dev"
+	# the static libvirt client (deploy/libvirt/build.sh)
+	[libvirt]="binutils bzip2 ca-certificates gcc libc6-dev libffi-dev libgmp-dev libnl-3-dev libnl-route-3-dev libpcre2-dev libtirpc-dev
+		libxml2-utils make nettle-dev ninja-build perl pkg-config python3 python3-packaging rpcsvc-proto xsltproc xz-utils zlib1g-dev"
+	# the program
 	[build]="@libvirt git"
-	[run]="libvirt-daemon libvirt-daemon-driver-qemu qemu-system-x86 qemu-utils ovmf seabios"
-	[test]="@build @run libvirt-clients libxml2-utils openssh-client curl swtpm swtpm-tools debootstrap"
+	# guests by the local launcher; libvirt-daemon is the program alone, without the units and users of libvirt-daemon-system
+	[run]="ipxe-qemu libvirt-daemon libvirt-daemon-driver-qemu ovmf qemu-system-x86 qemu-utils seabios swtpm swtpm-tools"
+	# all tests: schema checks, ssh and curl into guests, the guests themselves
+	[test]="@build @run curl libvirt-clients openssh-client procps !tests/guests/build.sh"
 )
 
-die() { echo "setup: $*" >&2; exit 1; }
+top=$(cd "$(dirname "$0")/.." && pwd)
+say() { echo "setup: $*" >&2; }
+die() { say "$*"; exit 1; }
 
 # The packages of a purpose, those of the purposes within it included.
 expand() {
@@ -22,7 +30,8 @@ expand() {
 	[ -n "${packages[$1]:-}" ] || die "unknown purpose '$1'; it is one of: ${!packages[*]}"
 	for word in ${packages[$1]}; do
 		case $word in
-		@*) expand "${word#@}" ;;
+		@*) expand "${word#@}" || exit ;;
+		!*) "$top/${word#!}" --packages || die "${word#!} could not say what it needs" ;;
 		*) echo "$word" ;;
 		esac
 	done
@@ -58,10 +67,35 @@ install_packages() {
 	privileged "${apt[@]}" install "$@" || die "apt-get could not install: $*"
 }
 
+# rustfmt and clippy, which the tests use, are parts of a Rust toolchain that it may lack. Debian's own would be too old.
+rust_components() {
+	local tool
+	command -v cargo >/dev/null || die "cargo is missing: install Rust as rust-toolchain.toml says, with rustup"
+	for tool in fmt clippy; do
+		! (cd "$top" && cargo "$tool" --version) >/dev/null 2>&1 || continue
+		case $tool in fmt) tool=rustfmt ;; esac
+		say "this Rust toolchain lacks $tool"
+		(cd "$top" && rustup component add "$tool") >&2 || say "$tool could not be added with rustup; the checks that use it will fail"
+	done
+}
+
+list=
+if [ "${1:-}" = --list ]; then
+	list=yes
+	shift
+fi
 [ $# -gt 0 ] || die "say what for: ${!packages[*]}"
-wanted=$(for purpose in "$@"; do expand "$purpose"; done)
+wanted=
+for purpose in "$@"; do
+	wanted+=" $(expand "$purpose")" || exit
+done
+if [ -n "$list" ]; then
+	printf '%s\n' $wanted | sort -u
+	exit
+fi
 absent=$(missing $wanted)
 if [ -n "$absent" ]; then
-	echo "setup: installing" $absent >&2
+	say "installing" $absent
 	install_packages $absent >&2
 fi
+case " $* " in *" build "* | *" test "*) rust_components ;; esac
