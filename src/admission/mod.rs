@@ -5,10 +5,12 @@
 mod cause;
 mod decode;
 mod kinds;
+mod live_update;
 pub mod mutate;
 mod path;
 mod request;
 mod seed;
+mod selector;
 pub mod validate;
 
 pub use cause::{Cause, Findings, Reason};

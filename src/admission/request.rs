@@ -1,5 +1,6 @@
 //! The question that admission answers, and its answer.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -40,10 +41,12 @@ pub struct Request<'a> {
     pub cluster: &'a [Value],
     /// Where random names and identifiers come from.
     pub seed: Seed,
+    /// When it is asked.
+    pub now: Timestamp,
 }
 
 /// The service accounts that KubeVirt's own components act as.
-const COMPONENTS: [&str; 4] = ["kubevirt-apiserver", "kubevirt-controller", "kubevirt-handler", "kubevirt-operator"];
+const COMPONENTS: [&str; 4] = ["kubevirt-apiserver", "kubevirt-controller", "kubevirt-handler", "kubevirt-synchronization-controller"];
 
 impl Request<'_> {
     /// Whether one of KubeVirt's own components asks, who may do more than others.

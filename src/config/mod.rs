@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::api::Quantity;
 use crate::api::v1::{
     ArchConfiguration, ArchSpecificConfiguration, DeveloperConfiguration, InstancetypeReferencePolicy, InterfaceBindingPlugin,
     KubeVirtConfiguration, PermittedHostDevices, SupportContainerType, VmRolloutStrategy,
 };
+use crate::api::{Quantity, names};
 
 /// The architecture of a cluster that has not told its own.
 pub const DEFAULT_ARCHITECTURE: &str = "amd64";
@@ -25,6 +25,8 @@ pub const KVM: &str = "kvm";
 pub struct ClusterConfig {
     spec: KubeVirtConfiguration,
     gates: u128,
+    emulator_thread_to_even_parity: bool,
+    vga_for_efi: bool,
 }
 
 /// Why a configuration is not usable.
@@ -72,7 +74,7 @@ impl ClusterConfig {
             None => (&[][..], &[][..]),
         };
         let gates = Gate::ALL.iter().filter(|gate| gate.resolve(enabled, disabled)).fold(0, |bits, gate| bits | 1_u128 << (*gate as u32));
-        Self { spec, gates }
+        Self { spec, gates, emulator_thread_to_even_parity: false, vga_for_efi: false }
     }
 
     /// The same configuration on a cluster of another architecture, which its status tells.
@@ -80,6 +82,24 @@ impl ClusterConfig {
     pub fn with_default_architecture(mut self, architecture: &str) -> Self {
         self.spec.architecture_configuration.get_or_insert_default().default_architecture = architecture.to_owned();
         self
+    }
+
+    /// The same configuration with what the annotations of the KubeVirt object switch on.
+    #[must_use]
+    pub fn with_annotations(mut self, annotations: &BTreeMap<String, String>) -> Self {
+        self.emulator_thread_to_even_parity = annotations.contains_key(names::EMULATOR_THREAD_COMPLETE_TO_EVEN_PARITY);
+        self.vga_for_efi = annotations.contains_key(names::VGA_DISPLAY_FOR_EFI_GUESTS_X_86_ANNOTATION);
+        self
+    }
+
+    /// Whether an isolated emulator thread gets a second CPU where that makes their number even.
+    pub fn emulator_thread_to_even_parity(&self) -> bool {
+        self.emulator_thread_to_even_parity
+    }
+
+    /// Whether guests with EFI firmware get a VGA display on x86.
+    pub fn vga_for_efi(&self) -> bool {
+        self.vga_for_efi
     }
 
     /// The settings, defaults included.
@@ -233,6 +253,13 @@ impl ClusterConfig {
     pub fn tdx_attestation_enforced(&self) -> bool {
         let tdx = self.spec.confidential_compute.as_ref().and_then(|c| c.tdx.as_ref());
         tdx.and_then(|t| t.attestation.as_ref()).and_then(|a| a.enforced).unwrap_or(false)
+    }
+
+    /// The socket of the service that signs quotes of guests with TDX.
+    pub fn tdx_quote_socket(&self) -> &str {
+        let tdx = self.spec.confidential_compute.as_ref().and_then(|c| c.tdx.as_ref());
+        let set = tdx.and_then(|t| t.attestation.as_ref()).and_then(|a| a.qgs_socket_path.as_deref());
+        set.unwrap_or("/var/run/tdx-qgs/qgs.socket")
     }
 
     /// Whether the guest's console is kept out of the pod's log.

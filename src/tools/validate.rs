@@ -72,6 +72,7 @@ impl Desk {
             namespace: NAMESPACE,
             cluster: &question.cluster,
             seed: seed(),
+            now: jiff::Timestamp::now(),
         })
     }
 }
