@@ -239,6 +239,19 @@ pub const CONTROLLER_REVISION_OBJECT_UID_LABEL: &str = "instancetype.kubevirt.io
 /// `instancetype.kubevirt.io/object-version`
 pub const CONTROLLER_REVISION_OBJECT_VERSION_LABEL: &str = "instancetype.kubevirt.io/object-version";
 
+/// `kubevirt.io/virtual-machine-unpaused`: the readiness gate of a launcher pod.
+pub const UNPAUSED_CONDITION: &str = "kubevirt.io/virtual-machine-unpaused";
+/// `hooks.kubevirt.io/hookSidecars`
+pub const HOOK_SIDECARS_ANNOTATION: &str = "hooks.kubevirt.io/hookSidecars";
+/// `kubevirt.io/network-info`: what the networks' device plugins say about their devices.
+pub const NETWORK_INFO_ANNOTATION: &str = "kubevirt.io/network-info";
+/// `kubevirt.io/skip-backup-hooks`
+pub const SKIP_BACKUP_HOOKS_ANNOTATION: &str = "kubevirt.io/skip-backup-hooks";
+/// `scheduling.node.kubevirt.io/tsc-frequency`: a node that can show its guests this clock, `…-FREQUENCY=true`.
+pub const TSC_FREQUENCY_SCHEDULING_LABEL: &str = "scheduling.node.kubevirt.io/tsc-frequency";
+/// The prefix of the resources that a node's handler offers: `devices.kubevirt.io/kvm`.
+pub const DEVICE_PREFIX: &str = "devices.kubevirt.io";
+
 // Reasons of conditions.
 
 /// `DisksNotLiveMigratable`

@@ -91,6 +91,13 @@ impl Quantity {
         Self { text: canonical(nano, self.format()), nano }
     }
 
+    /// A whole amount, printed in the form of `self`.
+    #[must_use]
+    pub fn with_value(&self, value: i128) -> Self {
+        let nano = value.saturating_mul(NANO);
+        Self { text: canonical(nano, self.format()), nano }
+    }
+
     /// The text as it was given.
     pub fn as_str(&self) -> &str {
         &self.text

@@ -1,1 +1,164 @@
 //! A VirtualMachineInstance and the configuration as its launcher pod.
+//!
+//! [`render`] is the whole of it, each file one part of the pod: who may run where ([`nodes`], [`affinity`]), with what
+//! ([`resources`], [`overhead`]), as whom ([`security`]), with which volumes ([`volumes`]) and which containers
+//! ([`compute`] and those that help). [`Context`] holds what is not in the VMI and not in the configuration.
+
+mod affinity;
+mod compute;
+mod console_log;
+mod container_disks;
+mod context;
+mod error;
+mod facets;
+#[cfg(test)]
+mod fixture;
+mod hooks;
+mod metadata;
+pub mod networks;
+mod nodes;
+pub mod overhead;
+pub mod paths;
+mod probes;
+pub mod programs;
+mod reservations;
+mod resources;
+pub mod security;
+mod selector;
+mod settings;
+mod support;
+mod traits;
+mod virtiofs;
+mod volumes;
+
+pub use context::{Claim, Context, Purpose, Quota};
+pub use error::Error;
+pub use facets::facets;
+pub use metadata::vmi_id;
+
+use k8s_openapi::api::core::v1::{LocalObjectReference, Pod, PodReadinessGate, PodResourceClaim, PodSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+
+use crate::api::names;
+use crate::api::v1::VirtualMachineInstance;
+use crate::config::ClusterConfig;
+
+/// The container that runs the guest; the first of the pod's, since device plugins' webhooks change the first.
+pub const COMPUTE: &str = "compute";
+/// How long a guest may take to shut down when nobody says anything, in seconds.
+const GRACE_PERIOD: i64 = 30;
+/// The launcher gets so much more than the guest, and the pod so much more than the launcher: whoever is inside
+/// should end before it is ended.
+const GRACE_PADDING: i64 = 15;
+
+/// The launcher pod of a VMI that admission has been through.
+pub fn render(vmi: &VirtualMachineInstance, config: &ClusterConfig, context: &Context) -> Result<Pod, Error> {
+    let name = named(vmi.metadata.name.as_deref(), "metadata.name")?;
+    let namespace = named(vmi.metadata.namespace.as_deref(), "metadata.namespace")?;
+    let overhead = overhead::total(vmi, config);
+    let resources = resources::compute(vmi, config, context, &overhead)?;
+
+    let sidecars = hooks::sidecars(vmi, config)?;
+    let mut plan = volumes::plan(vmi, config, context, &sidecars)?;
+    let hooks = hooks::containers(&sidecars, vmi, config, context, &mut plan);
+    let mut containers = vec![compute::container(vmi, config, context, &plan, resources, hooks.len())?];
+    containers.extend(container_disks::beside(vmi, config, context));
+    containers.extend(virtiofs::containers(vmi, config, context));
+    containers.extend(hooks);
+    let mut init_containers = Vec::from_iter(console_log::container(vmi, config, context)?);
+    init_containers.extend(container_disks::init(vmi, config, context));
+
+    let reservations = reservations::labels(vmi, context);
+    let hostname = metadata::hostname(vmi, name);
+    let mut labels = metadata::labels(vmi, name, &hostname);
+    labels.extend(reservations.iter().map(|label| (label.clone(), String::new())));
+    let annotations = metadata::annotations(vmi, config, context, overhead.value())?;
+
+    let spec = PodSpec {
+        containers,
+        init_containers: Some(init_containers).filter(|c| !c.is_empty()),
+        volumes: Some(plan.volumes),
+        node_selector: Some(nodes::selector(vmi, config)),
+        affinity: affinity::affinity(vmi, config, reservations.iter().map(String::as_str)),
+        security_context: Some(security::pod(vmi, config)),
+        hostname: non_empty(&hostname),
+        termination_grace_period_seconds: Some(launcher_grace_period(vmi).saturating_add(GRACE_PADDING)),
+        ..wishes(vmi, config, context)
+    };
+    let mut pod = Pod {
+        metadata: ObjectMeta {
+            generate_name: Some(format!("virt-launcher-{name}-")),
+            namespace: Some(namespace.to_owned()),
+            labels: Some(labels),
+            annotations: Some(annotations),
+            owner_references: Some(vec![owner(vmi, name)]),
+            ..ObjectMeta::default()
+        },
+        spec: Some(spec),
+        status: None,
+    };
+    security::share_categories(&mut pod, config);
+    Ok(pod)
+}
+
+/// What the VMI wishes and the pod just has.
+fn wishes(vmi: &VirtualMachineInstance, config: &ClusterConfig, context: &Context) -> PodSpec {
+    let spec = &vmi.spec;
+    let account = spec.volumes.iter().find_map(|v| v.service_account.as_ref()).map(|a| a.service_account_name.as_str());
+    let account = account.unwrap_or_default();
+    let needs_token = !account.is_empty() || metadata::has_istio_proxy(vmi);
+    let secrets = container_disks::pull_secrets(vmi, context).into_iter().map(|name| LocalObjectReference { name });
+    let claims = spec.resource_claims.iter().map(|claim| PodResourceClaim {
+        name: claim.name.clone(),
+        resource_claim_name: claim.resource_claim_name.clone(),
+        resource_claim_template_name: claim.resource_claim_template_name.clone(),
+    });
+    PodSpec {
+        subdomain: non_empty(&spec.subdomain),
+        restart_policy: Some("Never".to_owned()),
+        image_pull_secrets: listed(secrets),
+        dns_policy: non_empty(&spec.dns_policy),
+        dns_config: spec.dns_config.clone(),
+        readiness_gates: Some(vec![PodReadinessGate { condition_type: names::UNPAUSED_CONDITION.to_owned() }]),
+        enable_service_links: Some(false),
+        scheduler_name: non_empty(&spec.scheduler_name),
+        priority_class_name: non_empty(&spec.priority_class_name),
+        runtime_class_name: non_empty(&config.spec().default_runtime_class),
+        tolerations: listed(spec.tolerations.iter().cloned()),
+        topology_spread_constraints: listed(spec.topology_spread_constraints.iter().cloned()),
+        resource_claims: listed(claims),
+        service_account_name: non_empty(&spec.service_account_name).or_else(|| non_empty(account)),
+        automount_service_account_token: Some(needs_token),
+        ..PodSpec::default()
+    }
+}
+
+/// How long the launcher waits for its guest to shut down, in seconds.
+fn launcher_grace_period(vmi: &VirtualMachineInstance) -> i64 {
+    vmi.spec.termination_grace_period_seconds.unwrap_or(GRACE_PERIOD).saturating_add(GRACE_PADDING)
+}
+
+fn owner(vmi: &VirtualMachineInstance, name: &str) -> OwnerReference {
+    OwnerReference {
+        api_version: format!("{}/v1", names::GROUP),
+        kind: "VirtualMachineInstance".to_owned(),
+        name: name.to_owned(),
+        uid: vmi.metadata.uid.clone().unwrap_or_default(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
+}
+
+fn named<'a>(name: Option<&'a str>, field: &'static str) -> Result<&'a str, Error> {
+    name.filter(|name| !name.is_empty()).ok_or(Error::NoName { field })
+}
+
+/// The text, unless it is empty.
+fn non_empty(text: &str) -> Option<String> {
+    Some(text.to_owned()).filter(|text| !text.is_empty())
+}
+
+/// The items, unless there are none.
+fn listed<T>(items: impl Iterator<Item = T>) -> Option<Vec<T>> {
+    Some(items.collect::<Vec<_>>()).filter(|items| !items.is_empty())
+}
