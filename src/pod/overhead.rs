@@ -97,7 +97,7 @@ pub fn explain(vmi: &VirtualMachineInstance, config: &ClusterConfig) -> Vec<Line
 
 /// The sum of all terms.
 pub fn total(vmi: &VirtualMachineInstance, config: &ClusterConfig) -> Quantity {
-    Quantity::from_bytes(sum(&explain(vmi, config)))
+    Quantity::from_units(sum(&explain(vmi, config)))
 }
 
 fn sum(lines: &[Line]) -> i128 {
