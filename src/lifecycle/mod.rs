@@ -1,8 +1,13 @@
 //! The life of a machine: when a guest runs, and what is asked of it. Everything here decides; nothing acts.
 
+pub mod action;
 pub mod conditions;
+pub mod migrations;
+pub mod owner;
+pub mod patch;
 pub mod persistent_state;
 pub mod selector;
+pub mod store;
 pub mod subresource;
 pub mod vm;
 pub mod volumes;

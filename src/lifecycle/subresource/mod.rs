@@ -22,10 +22,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use refusal::{Reason, Refusal};
-pub use write::{Patch, Race, Step, Target, Write};
+pub use write::{Race, Target, Write};
 
 use crate::api::v1::{VirtualMachine, VirtualMachineInstance, VirtualMachineInstancePhase as Phase};
 use crate::config::ClusterConfig;
+pub use crate::lifecycle::patch::{Patch, Step};
 
 const MACHINE: &str = "virtualmachine";
 const INSTANCE: &str = "virtualmachineinstance";

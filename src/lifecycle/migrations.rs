@@ -1,0 +1,11 @@
+//! Whether a guest is on the move.
+
+use k8s_openapi::jiff::Timestamp;
+
+use crate::api::v1::VirtualMachineInstance;
+
+/// Whether a migration of the instance has begun and not ended.
+pub fn is_migrating(instance: &VirtualMachineInstance, now: Timestamp) -> bool {
+    let past = |time: &Option<k8s_openapi::apimachinery::pkg::apis::meta::v1::Time>| time.as_ref().is_some_and(|t| t.0 <= now);
+    instance.status.migration_state.as_ref().is_some_and(|m| past(&m.start_timestamp) && !past(&m.end_timestamp))
+}

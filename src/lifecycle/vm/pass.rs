@@ -1,0 +1,178 @@
+//! One pass over a machine: the copies that it works on, and what comes out of it.
+
+use k8s_openapi::jiff::Timestamp;
+
+use super::{Observed, data_volumes, firmware, generation, memory_dump, power, run_strategy, volume_requests};
+use crate::api::names;
+use crate::api::v1::{VirtualMachine, VirtualMachineInstance, VirtualMachineRunStrategy as Strategy, VirtualMachineStatus};
+use crate::config::ClusterConfig;
+use crate::lifecycle::action::{Action, Event, Failure};
+use crate::lifecycle::owner;
+use crate::lifecycle::patch::Patch;
+
+/// The version that the annotations of a machine name once it has been seen.
+const API_VERSION: &str = "v1";
+/// The finalizer by which a deletion leaves what belongs to the machine alone.
+const ORPHAN: &str = "orphan";
+
+/// What a pass works on.
+pub(super) struct Pass<'a> {
+    pub(super) observed: &'a Observed,
+    pub(super) config: &'a ClusterConfig,
+    pub(super) now: Timestamp,
+    /// The machine as it shall be.
+    pub(super) machine: VirtualMachine,
+    /// The instance as it shall be, if it is the machine's own.
+    pub(super) instance: Option<VirtualMachineInstance>,
+    /// What is made and changed besides the two.
+    pub(super) actions: Vec<Action>,
+    /// The instance that is made.
+    pub(super) start: Option<Box<VirtualMachineInstance>>,
+    /// Whether the instance is deleted.
+    pub(super) stop: bool,
+    /// What is said as long as it is so; only worth an event when something else changes, too.
+    pub(super) standing: Vec<Action>,
+    /// When to look again.
+    pub(super) look_again: Option<u64>,
+}
+
+impl<'a> Pass<'a> {
+    pub(super) fn new(observed: &'a Observed, config: &'a ClusterConfig, now: Timestamp) -> Self {
+        let mut pass = Self {
+            observed,
+            config,
+            now,
+            machine: observed.machine.clone(),
+            instance: None,
+            actions: Vec::new(),
+            start: None,
+            stop: false,
+            standing: Vec::new(),
+            look_again: None,
+        };
+        pass.claim_instance();
+        pass
+    }
+
+    /// Takes the instance of the machine's name for its own, if it is, or if it belongs to nobody.
+    fn claim_instance(&mut self) {
+        let Some(instance) = &self.observed.instance else {
+            return;
+        };
+        let uid = self.machine.metadata.uid.as_deref().unwrap_or_default();
+        let mut instance = instance.clone();
+        match owner::controller(&instance.metadata) {
+            Some(controller) if controller.uid == uid => {}
+            Some(_) => return,
+            None if self.is_deleted() || instance.metadata.deletion_timestamp.is_some() => return,
+            None => {
+                let reference = owner::reference("kubevirt.io/v1", "VirtualMachine", &self.machine.metadata);
+                instance.metadata.owner_references.get_or_insert_default().push(reference);
+            }
+        }
+        self.instance = Some(instance);
+    }
+
+    pub(super) fn is_deleted(&self) -> bool {
+        self.machine.metadata.deletion_timestamp.is_some()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.machine.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    /// Decides everything but the status.
+    pub(super) fn decide(&mut self) -> Result<(), Failure> {
+        data_volumes::adopt(self);
+        if self.is_deleted() {
+            if self.instance.is_none() || owner::has_finalizer(&self.machine.metadata, ORPHAN) {
+                owner::remove_finalizer(&mut self.machine.metadata, names::VIRTUAL_MACHINE_CONTROLLER_FINALIZER);
+            } else {
+                power::stop(self);
+            }
+            return Ok(());
+        }
+        self.mark();
+        generation::bump(self);
+        let strategy = run_strategy(&self.machine).map_err(|e| Failure::new(super::FAILED_CREATE, e.to_string()))?;
+        let immediate = self.annotation(names::IMMEDIATE_DATA_VOLUME_CREATION) != Some("false");
+        if immediate && !data_volumes::ready(self)? && strategy != Strategy::Halted {
+            return Ok(());
+        }
+        firmware::complete(&mut self.machine);
+        power::follow(self, &strategy)?;
+        if self.start.is_some() || self.stop {
+            return Ok(());
+        }
+        volume_requests::carry_out(self)?;
+        memory_dump::carry_out(self)?;
+        Ok(())
+    }
+
+    /// Marks the machine as seen by this controller.
+    fn mark(&mut self) {
+        let meta = &mut self.machine.metadata;
+        let annotations = meta.annotations.get_or_insert_default();
+        if annotations.get(names::CONTROLLER_API_LATEST_VERSION_OBSERVED_ANNOTATION).is_none_or(|v| v != API_VERSION) {
+            for key in [names::CONTROLLER_API_LATEST_VERSION_OBSERVED_ANNOTATION, names::CONTROLLER_API_STORAGE_VERSION_OBSERVED_ANNOTATION]
+            {
+                annotations.insert(key.to_owned(), API_VERSION.to_owned());
+            }
+        }
+        owner::add_finalizer(meta, names::VIRTUAL_MACHINE_CONTROLLER_FINALIZER);
+    }
+
+    pub(super) fn annotation(&self, key: &str) -> Option<&str> {
+        self.machine.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+    }
+
+    /// The plan. The status is written after what is made and before what is deleted: what it remembers of an instance
+    /// must be kept when the instance goes.
+    pub(super) fn finish(mut self) -> Vec<Action> {
+        let mut plan = Vec::new();
+        let before = VirtualMachine { status: VirtualMachineStatus::default(), ..self.observed.machine.clone() };
+        let after = VirtualMachine { status: VirtualMachineStatus::default(), ..self.machine.clone() };
+        let patch = Patch::between(&before, &after);
+        if !patch.is_empty() {
+            plan.push(Action::PatchMachine(patch));
+        }
+        plan.append(&mut self.actions);
+        if let Some(instance) = self.start.take() {
+            let message = format!("started by making the instance {:?}", self.name());
+            plan.push(Action::CreateInstance(instance));
+            plan.push(Event::normal("SuccessfulCreate", message));
+        }
+        let (stop, standing, look_again) = (self.stop, std::mem::take(&mut self.standing), self.look_again);
+        let instance = self.instance_patch();
+        plan.extend(self.finish_status());
+        plan.extend(instance.clone());
+        if let (true, Some(observed)) = (stop, &self.observed.instance) {
+            let uid = observed.metadata.uid.clone().unwrap_or_default();
+            let message = format!("stopped by deleting the instance {uid}");
+            plan.push(Action::DeleteInstance { uid });
+            plan.push(Event::normal("SuccessfulDelete", message));
+        }
+        if plan.iter().any(Action::writes) {
+            plan.extend(standing);
+        }
+        plan.extend(look_again.map(|seconds| Action::LookAgain { seconds }));
+        plan
+    }
+
+    fn instance_patch(&self) -> Option<Action> {
+        let patch = Patch::between(self.observed.instance.as_ref()?, self.instance.as_ref()?);
+        (!patch.is_empty()).then_some(Action::PatchInstance(patch))
+    }
+
+    /// The status alone.
+    pub(super) fn finish_status(&self) -> Option<Action> {
+        let (before, after) = (&self.observed.machine.status, &self.machine.status);
+        let patch = if *before == VirtualMachineStatus::default() && before != after {
+            // There may be no status at all to add to.
+            Patch::default().add("", after)
+        } else {
+            Patch::between(before, after)
+        };
+        (!patch.is_empty()).then(|| Action::PatchMachineStatus(patch.below("/status")))
+    }
+}
