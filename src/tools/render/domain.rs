@@ -1,17 +1,106 @@
 //! `kubevirt-rs render domain`.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use anyhow::Context as _;
+use kubevirt_rs::api::v1::VirtualMachineInstance;
+use kubevirt_rs::domain::facts::{Efi, Firmware, HostCpu, NumaCell, Smbios, VolumeFacts, Volumes};
+use kubevirt_rs::domain::{Facts, convert};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::tools::batch;
 
 /// The arguments of `render domain`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// A VirtualMachineInstance, as YAML or JSON
+    #[arg(required_unless_present = "batch")]
+    file: Option<PathBuf>,
+    /// What is known of the host: `tcg` (emulation, claims are files), `kvm` (claims are block devices), or a JSON file
+    #[arg(long, default_value = "tcg", conflicts_with = "batch")]
+    facts: String,
     /// Answer one JSON object a line
-    #[arg(long)]
+    #[arg(long, conflicts_with = "file")]
     batch: bool,
+}
+
+/// A line of the batch form.
+#[derive(Deserialize)]
+struct Question {
+    facts: String,
+    vmi: VirtualMachineInstance,
 }
 
 /// Runs `render domain`.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    let _ = args.batch;
-    ExitCode::from(2)
+    let Some(file) = args.file.as_ref().filter(|_| !args.batch) else {
+        let (tcg, kvm) = (example(false), example(true));
+        return batch::run(|question: Question| match question.facts.as_str() {
+            "tcg" => answer(&question.vmi, &tcg),
+            "kvm" => answer(&question.vmi, &kvm),
+            other => json!({ "error": format!("no facts are named {other:?}; use tcg or kvm") }),
+        });
+    };
+    match print(file, &args.facts) {
+        Ok(xml) => {
+            print!("{xml}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("kubevirt-rs: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn answer(vmi: &VirtualMachineInstance, facts: &Facts) -> Value {
+    match convert(vmi, facts) {
+        Ok(domain) => json!({ "xml": domain.to_xml() }),
+        Err(error) => json!({ "error": error.to_string(), "field": error.field }),
+    }
+}
+
+fn print(file: &Path, facts: &str) -> anyhow::Result<String> {
+    let facts = match facts {
+        "tcg" => example(false),
+        "kvm" => example(true),
+        file => serde_json::from_slice(&fs::read(file).with_context(|| format!("read {file}"))?)
+            .with_context(|| format!("read the facts in {file}"))?,
+    };
+    let text = fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
+    let vmi: VirtualMachineInstance =
+        serde_yaml::from_str(&text).with_context(|| format!("read the VirtualMachineInstance in {}", file.display()))?;
+    Ok(convert(&vmi, &facts)?.to_xml())
+}
+
+/// A pod on a host of 18 CPUs, 16 of them its own: with KVM and block devices, or emulated and with files.
+fn example(kvm: bool) -> Facts {
+    let firmware = |name: &str| format!("/usr/share/OVMF/OVMF_{name}.fd");
+    let efi = |code: &str, vars: &str| Some(Efi { code: firmware(code), vars: firmware(vars) });
+    let maker = || "KubeVirt".to_owned();
+    Facts {
+        hypervisor_device: kvm,
+        emulation_allowed: !kvm,
+        cpu_set: (2..=17).collect(),
+        numa_cells: vec![NumaCell { id: 0, memory: 64 << 30, cpus: (0..=17).map(|id| HostCpu { id, siblings: Vec::new() }).collect() }],
+        firmware: Firmware {
+            auto_selection: false,
+            plain: efi("CODE", "VARS"),
+            secure_boot: efi("CODE.secboot", "VARS.secboot"),
+            sev: efi("CODE", "VARS"),
+            snp: Some(firmware("CODE")),
+            tdx: Some(firmware("CODE")),
+            tdx_secure_boot: Some(firmware("CODE.secboot")),
+        },
+        smbios: Some(Smbios { manufacturer: maker(), family: maker(), product: "None".to_owned(), ..Smbios::default() }),
+        free_page_reporting: !kvm,
+        volumes: Volumes {
+            fallback: VolumeFacts { block: kvm, format: Some("qcow2".to_owned()), virtual_size: Some(1 << 30), ..VolumeFacts::default() },
+            ..Volumes::default()
+        },
+        ..Facts::default()
+    }
 }

@@ -1,0 +1,42 @@
+//! Tablets and keyboards.
+
+use kubevirt_api::v1::{self, InputBus, InputType};
+
+use super::super::Architecture;
+use super::super::error::{ConvertError, Fault, Result};
+use super::super::guest::Guest;
+use super::super::model::Input;
+
+pub(super) fn convert(guest: &Guest<'_>) -> Result<Vec<Input>> {
+    let given = &guest.devices().inputs;
+    let mut inputs = given.iter().enumerate().map(|(index, source)| input(index, source)).collect::<Result<Vec<_>>>()?;
+    if guest.has_graphics() {
+        // machines without a PS/2 controller need their keyboard named, and one without a mouse a tablet too
+        let builtin = |kind, bus| Input { kind, bus, model: None, alias: None, address: None };
+        match guest.architecture() {
+            Architecture::Amd64 => {}
+            Architecture::Arm64 => {
+                if inputs.iter().all(|input| input.kind != InputType::Tablet) {
+                    inputs.push(builtin(InputType::Tablet, InputBus::Usb));
+                }
+                inputs.push(builtin(InputType::Keyboard, InputBus::Usb));
+            }
+            Architecture::S390x => inputs.push(builtin(InputType::Keyboard, InputBus::Virtio)),
+        }
+    }
+    Ok(inputs)
+}
+
+fn input(index: usize, source: &v1::Input) -> Result<Input> {
+    let fail = |part: &str, fault| Err(ConvertError::new(format!("spec.domain.devices.inputs[{index}].{part}"), fault));
+    let bus = match &source.bus {
+        unset if unset.is_unset() => InputBus::Usb,
+        InputBus::Other(other) => return fail("bus", Fault::value(other, "use usb or virtio")),
+        known => known.clone(),
+    };
+    if source.type_ != InputType::Tablet {
+        return fail("type", Fault::value(&source.type_, "only a tablet can be added"));
+    }
+    let model = (bus == InputBus::Virtio).then_some("virtio");
+    Ok(Input { kind: InputType::Tablet, bus, model, alias: Some(source.name.clone()), address: None })
+}
