@@ -1,6 +1,7 @@
 //! The tools: what a person or a pipeline asks of the same decisions that the roles take.
 
 mod batch;
+mod bundle;
 mod render;
 mod schema;
 mod validate;
@@ -14,6 +15,8 @@ use clap::Subcommand;
 pub(crate) enum Tool {
     /// Judge objects as the cluster would, without a cluster
     Validate(validate::Args),
+    /// Print the instance types and preferences that come with an installation
+    Bundle(bundle::Args),
     /// Show what an object becomes
     #[command(subcommand)]
     Render(render::Render),
@@ -26,6 +29,7 @@ pub(crate) enum Tool {
 pub(crate) fn run(tool: Tool) -> ExitCode {
     match tool {
         Tool::Validate(args) => validate::run(&args),
+        Tool::Bundle(args) => bundle::run(&args),
         Tool::Render(what) => render::run(&what),
         Tool::Schema(what) => schema::run(&what),
     }

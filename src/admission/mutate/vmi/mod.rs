@@ -8,7 +8,7 @@ mod objects;
 mod presets;
 pub(super) mod spec;
 
-pub use spec::defaults as spec_defaults;
+pub use spec::{attachments, defaults as spec_defaults};
 
 use std::collections::BTreeMap;
 

@@ -25,6 +25,11 @@ pub fn defaults(spec: &mut VirtualMachineInstanceSpec, config: &ClusterConfig) -
     if spec.eviction_strategy.is_none() {
         spec.eviction_strategy = config.spec().eviction_strategy.clone();
     }
+    attachments(spec, config)
+}
+
+/// Connects the guest to the network and to its volumes, where it does not say how itself.
+pub fn attachments(spec: &mut VirtualMachineInstanceSpec, config: &ClusterConfig) -> Result<(), Cause> {
     network::default_interface(spec, config)?;
     disks(spec);
     Ok(())
