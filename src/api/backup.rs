@@ -2,7 +2,7 @@ use crate::{Duration, api};
 use k8s_openapi::api::core::v1::TypedLocalObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};
 
-#[api]
+#[api(closed)]
 pub enum BackupMode {
     Push = "Push",
     Pull = "Pull",
@@ -66,9 +66,14 @@ pub struct VirtualMachineBackupTracker {
     pub status: Option<VirtualMachineBackupTrackerStatus>,
 }
 
-#[api]
+#[api(rule("self == oldSelf", "must not change once the tracker is made"))]
 pub struct VirtualMachineBackupTrackerSpec {
-    #[api(required)]
+    #[api(
+        required,
+        rule("has(self.apiGroup) && self.apiGroup == 'kubevirt.io'", "apiGroup must be kubevirt.io"),
+        rule("self.kind == 'VirtualMachine'", "kind must be VirtualMachine"),
+        rule("self.name != ''", "name must be given")
+    )]
     pub source: TypedLocalObjectReference,
 }
 
@@ -89,9 +94,28 @@ pub struct VirtualMachineBackup {
     pub status: Option<VirtualMachineBackupStatus>,
 }
 
-#[api]
+#[api(
+    rule("self == oldSelf", "must not change once the backup is made"),
+    rule("has(self.pvcName) && self.pvcName != \"\"", "pvcName must name a claim"),
+    rule(
+        "!has(self.mode) || self.mode != 'Pull' || (has(self.tokenSecretRef) && self.tokenSecretRef != \"\")",
+        "tokenSecretRef must name a secret when the mode is Pull"
+    )
+)]
 pub struct VirtualMachineBackupSpec {
-    #[api(required)]
+    #[api(
+        required,
+        rule("has(self.apiGroup)", "apiGroup must be given"),
+        rule(
+            "!has(self.apiGroup) || self.apiGroup == 'kubevirt.io' || self.apiGroup == 'backup.kubevirt.io'",
+            "apiGroup must be kubevirt.io or backup.kubevirt.io"
+        ),
+        rule(
+            "!has(self.apiGroup) || (self.apiGroup == 'kubevirt.io' && self.kind == 'VirtualMachine') || (self.apiGroup == 'backup.kubevirt.io' && self.kind == 'VirtualMachineBackupTracker')",
+            "kind must be VirtualMachine of kubevirt.io or VirtualMachineBackupTracker of backup.kubevirt.io"
+        ),
+        rule("self.name != ''", "name must be given")
+    )]
     pub source: TypedLocalObjectReference,
     pub mode: Option<BackupMode>,
     pub pvc_name: Option<String>,

@@ -48,7 +48,7 @@ pub struct DataVolumeCheckpoint {
     pub current: String,
 }
 
-#[api]
+#[api(closed)]
 pub enum DataVolumeContentType {
     Kubevirt = "kubevirt",
     Archive = "archive",

@@ -43,7 +43,7 @@ pub struct VirtualMachineCloneSpec {
     pub volume_name_policy: Option<VolumeNamePolicy>,
 }
 
-#[api]
+#[api(closed)]
 pub enum VolumeNamePolicy {
     RandomizeNames = "RandomizeNames",
     PrefixTargetName = "PrefixTargetName",

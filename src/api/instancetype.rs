@@ -66,6 +66,7 @@ pub struct MemoryInstancetype {
     #[api(required)]
     pub guest: Quantity,
     pub hugepages: Option<Hugepages>,
+    #[api(format = "", minimum = 0, maximum = 100)]
     pub overcommit_percent: i64,
     pub max_guest: Option<Quantity>,
 }

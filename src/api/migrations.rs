@@ -22,6 +22,7 @@ pub struct MigrationPolicySpec {
     pub allow_auto_converge: Option<bool>,
     pub bandwidth_per_migration: Option<Quantity>,
     pub completion_timeout_per_gi_b: Option<i64>,
+    #[api(minimum = 1, maximum = 2_000_000)]
     pub max_downtime_ms: Option<u64>,
     pub allow_post_copy: Option<bool>,
     pub allow_workload_disruption: Option<bool>,

@@ -12,6 +12,8 @@ pub const SUBRESOURCE_GROUP: &str = "subresources.kubevirt.io";
 pub const VGA_DISPLAY_FOR_EFI_GUESTS_X_86_ANNOTATION: &str = "kubevirt.io/vga-display-efi-x86";
 /// `kubevirt.io`
 pub const APP_LABEL: &str = "kubevirt.io";
+/// `operator.kubevirt.io`
+pub const OPERATOR_LABEL: &str = "operator.kubevirt.io";
 /// `kubevirt.io/domain`
 pub const DOMAIN_ANNOTATION: &str = "kubevirt.io/domain";
 /// `kubevirt.io/migrationJobName`

@@ -55,21 +55,21 @@ pub struct DomainHook {
 
 #[api]
 pub struct CelDomainHook {
-    #[api(required)]
+    #[api(required, min_length = 1)]
     pub expression: String,
 }
 
 #[api]
 pub struct SidecarDomainHook {
-    #[api(required)]
+    #[api(required, min_length = 1)]
     pub socket_path: String,
 }
 
 #[api]
 pub struct NodeHook {
-    #[api(required)]
+    #[api(required, min_length = 1)]
     pub socket: String,
-    #[api(required, list = "atomic")]
+    #[api(required, list = "atomic", min_items = 1)]
     pub permitted_hooks: Vec<NodeHookPoint>,
     pub condition: String,
     pub failure_strategy: FailureStrategy,
@@ -89,7 +89,7 @@ pub enum NodeHookPoint {
 
 #[api]
 pub struct AdmissionReference {
-    #[api(required)]
+    #[api(required, min_length = 1)]
     pub name: String,
 }
 

@@ -17,7 +17,7 @@ pub struct VirtualMachinePool {
 
 #[api]
 pub struct VirtualMachineTemplateSpec {
-    #[api(always, nullable)]
+    #[api(always, nullable, preserve)]
     pub metadata: ObjectMeta,
     #[api(always)]
     pub spec: VirtualMachineSpec,
@@ -54,6 +54,7 @@ pub struct VirtualMachinePoolStatus {
 
 #[api]
 pub struct VirtualMachinePoolSpec {
+    #[api(minimum = 0)]
     pub replicas: Option<i32>,
     #[api(required)]
     pub selector: Option<LabelSelector>,
@@ -69,6 +70,7 @@ pub struct VirtualMachinePoolSpec {
 
 #[api]
 pub struct VirtualMachinePoolAutohealingStrategy {
+    #[api(minimum = 1)]
     pub start_up_failure_threshold: Option<u32>,
     pub min_failing_to_start_duration: Option<Duration>,
 }
@@ -109,7 +111,7 @@ pub struct VirtualMachinePoolSelectors {
     pub node_selector_requirement_matcher: Option<Vec<NodeSelectorRequirement>>,
 }
 
-#[api]
+#[api(closed)]
 pub enum VirtualMachinePoolSortPolicy {
     AscendingOrder = "AscendingOrder",
     DescendingOrder = "DescendingOrder",
@@ -136,7 +138,7 @@ pub struct VirtualMachinePoolProactiveUpdateStrategy {
     pub selection_policy: Option<VirtualMachinePoolSelectionPolicy>,
 }
 
-#[api]
+#[api(closed)]
 pub enum StatePreservation {
     Disabled = "Disabled",
     Offline = "Offline",

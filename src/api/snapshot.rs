@@ -135,7 +135,7 @@ pub struct VirtualMachineSnapshotContentSpec {
 
 #[api]
 pub struct VirtualMachine {
-    #[api(always, nullable)]
+    #[api(always, nullable, preserve)]
     pub metadata: ObjectMeta,
     #[api(always)]
     pub spec: VirtualMachineSpec,
@@ -150,7 +150,7 @@ pub struct SourceSpec {
 
 #[api]
 pub struct PersistentVolumeClaim {
-    #[api(always)]
+    #[api(always, preserve)]
     pub metadata: ObjectMeta,
     #[api(always)]
     pub spec: PersistentVolumeClaimSpec,
@@ -196,7 +196,7 @@ pub struct VirtualMachineRestore {
     pub status: Option<VirtualMachineRestoreStatus>,
 }
 
-#[api]
+#[api(closed)]
 pub enum TargetReadinessPolicy {
     StopTarget = "StopTarget",
     WaitGracePeriod = "WaitGracePeriod",
@@ -223,6 +223,7 @@ pub struct VirtualMachineRestoreSpec {
     pub target: TypedLocalObjectReference,
     #[api(required)]
     pub virtual_machine_snapshot_name: String,
+    #[api(default = "WaitGracePeriod")]
     pub target_readiness_policy: Option<TargetReadinessPolicy>,
     pub volume_restore_policy: Option<VolumeRestorePolicy>,
     pub volume_ownership_policy: Option<VolumeOwnershipPolicy>,

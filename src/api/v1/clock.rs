@@ -8,6 +8,7 @@ pub struct ClockOffset {
 
 #[api]
 pub struct ClockOffsetUtc {
+    #[api(format = "")]
     pub offset_seconds: Option<i64>,
 }
 

@@ -21,7 +21,7 @@ pub struct ComponentConfig {
 pub struct TokenBucketRateLimiter {
     #[api(required)]
     pub qps: f32,
-    #[api(required)]
+    #[api(required, format = "")]
     pub burst: i64,
 }
 
@@ -67,6 +67,7 @@ pub struct KubeVirtConfiguration {
     pub min_cpu_model: String,
     #[api(name = "obsoleteCPUModels")]
     pub obsolete_cpu_models: BTreeMap<String, bool>,
+    #[api(format = "")]
     pub virtual_machine_instances_per_node: Option<i64>,
     pub api_configuration: Option<ReloadableComponentConfiguration>,
     pub webhook_configuration: Option<ReloadableComponentConfiguration>,
@@ -88,7 +89,7 @@ pub struct KubeVirtConfiguration {
     pub virt_template_deployment: Option<VirtTemplateDeployment>,
     #[api(nullable)]
     pub instancetype: Option<InstancetypeConfiguration>,
-    #[api(list = "atomic")]
+    #[api(list = "atomic", max_items = 1)]
     pub hypervisors: Vec<HypervisorConfiguration>,
     #[api(nullable)]
     pub changed_block_tracking_label_selectors: Option<ChangedBlockTrackingSelectors>,
@@ -101,7 +102,9 @@ pub struct KubeVirtConfiguration {
 
 #[api]
 pub struct TdxAttestationConfiguration {
+    #[api(default = false)]
     pub enforced: Option<bool>,
+    #[api(default = "/var/run/tdx-qgs/qgs.socket")]
     pub qgs_socket_path: Option<String>,
 }
 
@@ -118,6 +121,7 @@ pub struct ConfidentialComputeConfiguration {
 
 #[api]
 pub struct HypervisorConfiguration {
+    #[api(one_of = &["kvm", "hyperv-direct"])]
     pub name: String,
 }
 
@@ -133,7 +137,7 @@ pub struct InstancetypeConfiguration {
     pub reference_policy: Option<InstancetypeReferencePolicy>,
 }
 
-#[api]
+#[api(closed)]
 pub enum InstancetypeReferencePolicy {
     Reference = "reference",
     Expand = "expand",
@@ -152,13 +156,13 @@ pub struct VirtTemplateDeployment {
     pub enabled: Option<bool>,
 }
 
-#[api]
+#[api(closed)]
 pub enum RoleAggregationStrategy {
     AggregateToDefault = "AggregateToDefault",
     Manual = "Manual",
 }
 
-#[api]
+#[api(closed)]
 pub enum VmRolloutStrategy {
     Stage = "Stage",
     LiveUpdate = "LiveUpdate",
@@ -208,7 +212,7 @@ pub struct SupportContainerResources {
     pub resources: ResourceRequirementsWithoutClaims,
 }
 
-#[api]
+#[api(closed)]
 pub enum TlsProtocolVersion {
     VersionTls10 = "VersionTLS10",
     VersionTls11 = "VersionTLS11",
@@ -254,6 +258,7 @@ pub struct TlsConfiguration {
 
 #[api]
 pub struct StallDetectorOptions {
+    #[api(minimum = 0, maximum = 100)]
     pub stall_margin: Option<i64>,
     pub ewma_alpha: Option<String>,
     pub stall_progress_timeout: Option<u64>,
@@ -264,7 +269,7 @@ pub struct StallDetectorOptions {
     pub completion_timeout_factor: Option<String>,
 }
 
-#[api]
+#[api(closed)]
 pub enum MigrationCompression {
     None = "none",
     Zstd = "zstd",
@@ -284,6 +289,7 @@ pub struct MigrationConfiguration {
     pub allow_auto_converge: Option<bool>,
     pub bandwidth_per_migration: Option<Quantity>,
     pub completion_timeout_per_gi_b: Option<i64>,
+    #[api(minimum = 1, maximum = 2_000_000)]
     pub max_downtime_ms: Option<u64>,
     pub progress_timeout: Option<i64>,
     pub utility_volumes_timeout: Option<i64>,
@@ -309,12 +315,15 @@ pub struct DeveloperConfiguration {
     pub feature_gates: Vec<String>,
     #[api(list = "atomic")]
     pub disabled_feature_gates: Vec<String>,
+    #[api(format = "")]
     pub pvc_tolerate_less_space_up_to_percent: i64,
     #[api(name = "minimumReservePVCBytes")]
     pub minimum_reserve_pvc_bytes: u64,
+    #[api(format = "", minimum = 10)]
     pub memory_overcommit: i64,
     pub node_selectors: BTreeMap<String, String>,
     pub use_emulation: bool,
+    #[api(format = "")]
     pub cpu_allocation_ratio: i64,
     #[api(name = "minimumClusterTSCFrequency")]
     pub minimum_cluster_tsc_frequency: Option<i64>,
@@ -325,14 +334,20 @@ pub struct DeveloperConfiguration {
 
 #[api]
 pub struct LogVerbosity {
-    #[api(name = "virtAPI")]
-    pub virt_api: u32,
-    pub virt_controller: u32,
-    pub virt_handler: u32,
-    pub virt_launcher: u32,
-    pub virt_operator: u32,
-    pub virt_synchronization_controller: u32,
-    pub node_verbosity: BTreeMap<String, u32>,
+    #[api(name = "virtAPI", format = "")]
+    pub virt_api: u64,
+    #[api(format = "")]
+    pub virt_controller: u64,
+    #[api(format = "")]
+    pub virt_handler: u64,
+    #[api(format = "")]
+    pub virt_launcher: u64,
+    #[api(format = "")]
+    pub virt_operator: u64,
+    #[api(format = "")]
+    pub virt_synchronization_controller: u64,
+    #[api(format = "")]
+    pub node_verbosity: BTreeMap<String, u64>,
 }
 
 #[api]

@@ -14,8 +14,10 @@ pub enum PanicDeviceModel {
 pub struct Devices {
     pub use_virtio_transitional: Option<bool>,
     pub disable_hotplug: bool,
+    #[api(max_items = 256)]
     pub disks: Vec<Disk>,
     pub watchdog: Option<Watchdog>,
+    #[api(max_items = 256)]
     pub interfaces: Vec<Interface>,
     pub inputs: Vec<Input>,
     pub autoattach_pod_interface: Option<bool>,
@@ -32,7 +34,6 @@ pub struct Devices {
     #[api(list = "atomic")]
     pub gpus: Vec<Gpu>,
     pub downward_metrics: Option<DownwardMetrics>,
-    #[api(list = "atomic")]
     pub panic_devices: Vec<PanicDevice>,
     #[api(list = "atomic")]
     pub filesystems: Vec<Filesystem>,

@@ -29,7 +29,8 @@ pub struct Disk {
     pub disk: Option<DiskTarget>,
     pub lun: Option<LunTarget>,
     pub cdrom: Option<CdromTarget>,
-    pub boot_order: Option<u32>,
+    #[api(format = "")]
+    pub boot_order: Option<u64>,
     pub serial: String,
     #[api(name = "dedicatedIOThread")]
     pub dedicated_io_thread: Option<bool>,
@@ -44,9 +45,12 @@ pub struct Disk {
 
 #[api]
 pub struct CustomBlockSize {
-    pub logical: u32,
-    pub physical: u32,
-    pub discard_granularity: Option<u32>,
+    #[api(format = "")]
+    pub logical: u64,
+    #[api(format = "")]
+    pub physical: u64,
+    #[api(format = "")]
+    pub discard_granularity: Option<u64>,
 }
 
 #[api]

@@ -26,6 +26,7 @@ pub struct DomainSpec {
     pub memory: Option<Memory>,
     pub machine: Option<Machine>,
     pub firmware: Option<Firmware>,
+    #[api(preserve)]
     pub clock: Option<Clock>,
     pub features: Option<Features>,
     #[api(required)]
@@ -95,6 +96,7 @@ pub struct Hugepages {
 #[api]
 pub struct ReservedOverhead {
     pub added_overhead: Option<Quantity>,
+    #[api(one_of = &["NotRequired", "Required"])]
     pub mem_lock: Option<String>,
 }
 

@@ -49,6 +49,7 @@ pub enum WorkloadUpdateMethod {
 pub struct KubeVirtWorkloadUpdateStrategy {
     #[api(list = "atomic")]
     pub workload_update_methods: Vec<WorkloadUpdateMethod>,
+    #[api(format = "")]
     pub batch_eviction_size: Option<i64>,
     pub batch_eviction_interval: Option<Duration>,
 }
@@ -96,9 +97,9 @@ pub struct Flags {
 
 #[api]
 pub struct CustomizeComponentsPatch {
-    #[api(required)]
+    #[api(required, min_length = 1)]
     pub resource_name: String,
-    #[api(required)]
+    #[api(required, min_length = 1)]
     pub resource_type: String,
     #[api(required)]
     pub patch: String,
@@ -148,6 +149,7 @@ pub struct KubeVirtStatus {
     pub observed_deployment_config: String,
     #[api(name = "observedDeploymentID")]
     pub observed_deployment_id: String,
+    #[api(format = "")]
     pub outdated_virtual_machine_instance_workloads: Option<i64>,
     pub observed_generation: Option<i64>,
     pub default_architecture: String,

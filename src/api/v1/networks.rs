@@ -17,10 +17,12 @@ pub struct Interface {
     #[api(list = "atomic")]
     pub port_ranges: Vec<PortRange>,
     pub mac_address: String,
-    pub boot_order: Option<u32>,
+    #[api(format = "")]
+    pub boot_order: Option<u64>,
     pub pci_address: String,
     pub dhcp_options: Option<DhcpOptions>,
     pub tag: String,
+    #[api(format = "")]
     pub acpi_index: i64,
     pub state: InterfaceState,
 }
@@ -42,7 +44,7 @@ pub struct DhcpOptions {
 
 #[api]
 pub struct DhcpPrivateOptions {
-    #[api(required)]
+    #[api(required, format = "")]
     pub option: i64,
     #[api(required)]
     pub value: String,

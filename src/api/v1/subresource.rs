@@ -177,6 +177,7 @@ pub struct VmimConfigurationOptions {
     pub allow_auto_converge: Option<bool>,
     pub bandwidth_per_migration: Option<Quantity>,
     pub completion_timeout_per_gi_b: Option<i64>,
+    #[api(minimum = 1, maximum = 2_000_000)]
     pub max_downtime_ms: Option<u64>,
     pub progress_timeout: Option<i64>,
     pub utility_volumes_timeout: Option<i64>,

@@ -13,11 +13,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 #[api]
 pub struct DataVolumeTemplateDummyStatus {}
 
-#[api]
+#[api(nullable)]
 pub struct DataVolumeTemplateSpec {
     pub api_version: String,
     pub kind: String,
-    #[api(always, nullable)]
+    #[api(always, nullable, preserve)]
     pub metadata: ObjectMeta,
     #[api(required)]
     pub spec: DataVolumeSpec,
@@ -94,6 +94,7 @@ pub enum VirtualMachinePrintableStatus {
 
 #[api]
 pub struct VirtualMachineStartFailure {
+    #[api(format = "")]
     pub consecutive_fail_count: i64,
     #[api(name = "lastFailedVMIUID")]
     pub last_failed_vmiuid: String,
@@ -106,6 +107,7 @@ pub struct VirtualMachineStatus {
     pub restore_in_progress: Option<String>,
     pub created: bool,
     pub ready: bool,
+    #[api(default = "Stopped")]
     pub printable_status: VirtualMachinePrintableStatus,
     pub conditions: Vec<VirtualMachineCondition>,
     pub state_change_requests: Vec<VirtualMachineStateChangeRequest>,

@@ -49,20 +49,22 @@ pub struct VirtualMachineInstanceSpec {
     pub eviction_strategy: Option<EvictionStrategy>,
     pub start_strategy: Option<StartStrategy>,
     pub termination_grace_period_seconds: Option<i64>,
+    #[api(max_items = 256)]
     pub volumes: Vec<Volume>,
     pub liveness_probe: Option<Probe>,
     pub readiness_probe: Option<Probe>,
     pub hostname: String,
     pub subdomain: String,
+    #[api(max_items = 256)]
     pub networks: Vec<Network>,
     pub dns_policy: String,
     pub dns_config: Option<PodDNSConfig>,
-    #[api(list = "atomic")]
+    #[api(list = "atomic", max_items = 256)]
     pub access_credentials: Vec<AccessCredential>,
     pub architecture: String,
     #[api(list = "map", key = "name")]
     pub resource_claims: Vec<VirtualMachineInstanceResourceClaim>,
-    #[api(list = "map", key = "name")]
+    #[api(list = "map", key = "name", max_items = 256)]
     pub utility_volumes: Vec<UtilityVolume>,
 }
 
@@ -82,7 +84,7 @@ pub struct VmiSelector {
 
 #[api]
 pub struct VirtualMachineInstanceTemplateSpec {
-    #[api(always, nullable)]
+    #[api(always, nullable, preserve)]
     pub metadata: ObjectMeta,
     #[api(always)]
     pub spec: VirtualMachineInstanceSpec,

@@ -44,7 +44,7 @@ pub struct VirtualMachineInstanceStatus {
     pub virtual_machine_revision_name: String,
     #[api(always)]
     pub runtime_user: u64,
-    #[api(name = "VSOCKCID")]
+    #[api(name = "VSOCKCID", format = "int64", minimum = 0, maximum = 4_294_967_295)]
     pub vsockcid: Option<u32>,
     pub selinux_context: String,
     pub machine: Option<Machine>,
@@ -76,6 +76,7 @@ pub struct PersistentVolumeClaimInfo {
     pub capacity: BTreeMap<String, Quantity>,
     pub requests: BTreeMap<String, Quantity>,
     pub preallocated: bool,
+    #[api(pattern = r"^(0(?:\.\d{1,3})?|1)$")]
     pub filesystem_overhead: Option<String>,
 }
 
@@ -97,11 +98,13 @@ pub struct VolumeStatus {
 
 #[api]
 pub struct KernelInfo {
+    #[api(format = "int64", minimum = 0, maximum = 4_294_967_295)]
     pub checksum: u32,
 }
 
 #[api]
 pub struct InitrdInfo {
+    #[api(format = "int64", minimum = 0, maximum = 4_294_967_295)]
     pub checksum: u32,
 }
 
@@ -128,6 +131,7 @@ pub struct HotplugVolumeStatus {
 
 #[api]
 pub struct ContainerDiskInfo {
+    #[api(format = "int64", minimum = 0, maximum = 4_294_967_295)]
     pub checksum: u32,
 }
 
@@ -261,10 +265,11 @@ pub struct VirtualMachineInstanceMigrationTargetState {
     pub domain_ready_timestamp: Option<Time>,
     pub domain_detected: bool,
     pub node_address: Option<String>,
+    #[api(format = "")]
     pub direct_migration_node_ports: BTreeMap<String, i64>,
     #[api(name = "attachmentPodUID")]
     pub attachment_pod_uid: Option<String>,
-    #[api(list = "atomic")]
+    #[api(list = "atomic", format = "")]
     pub cpu_set: Vec<i64>,
     pub node_topology: Option<String>,
 }
@@ -278,6 +283,7 @@ pub struct VirtualMachineInstanceMigrationState {
     pub target_node_domain_ready_timestamp: Option<Time>,
     pub target_node_domain_detected: bool,
     pub target_node_address: String,
+    #[api(format = "")]
     pub target_direct_migration_node_ports: BTreeMap<String, i64>,
     pub target_node: String,
     pub target_pod: String,
@@ -294,7 +300,7 @@ pub struct VirtualMachineInstanceMigrationState {
     pub mode: MigrationMode,
     pub migration_policy_name: Option<String>,
     pub migration_configuration: Option<VmimConfigurationOptions>,
-    #[api(list = "atomic", name = "targetCPUSet")]
+    #[api(list = "atomic", name = "targetCPUSet", format = "")]
     pub target_cpu_set: Vec<i64>,
     pub target_node_topology: String,
     #[api(name = "sourcePersistentStatePVCName")]

@@ -15,8 +15,9 @@ pub struct HostDisk {
     pub shared: Option<bool>,
 }
 
-#[api]
+#[api(atomic)]
 pub struct ConfigMapVolumeSource {
+    #[api(default = "")]
     pub name: String,
     pub optional: Option<bool>,
     pub volume_label: String,
@@ -42,8 +43,14 @@ pub struct ServiceAccountVolumeSource {
 
 #[api]
 pub struct ContainerPathVolumeSource {
-    #[api(required)]
+    #[api(
+        required,
+        max_length = 4096,
+        rule("self.startsWith('/')", "must begin with '/'"),
+        rule("!self.contains('..')", "must not contain '..'")
+    )]
     pub path: String,
+    #[api(default = true, rule("self == true", "must be true: the files of a container can only be read"))]
     pub read_only: Option<bool>,
 }
 

@@ -1,0 +1,53 @@
+//! What every object has: selectors and conditions.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, LabelSelectorRequirement};
+use kubevirt_api_macros::mirror;
+
+mirror! {
+    /// Objects by their labels; all requirements must hold. Empty: every object.
+    #[api(atomic)]
+    LabelSelector {
+        /// Requirements on labels.
+        match_expressions,
+        /// Labels with the values that they must have.
+        match_labels,
+    }
+
+    /// One requirement on a label.
+    LabelSelectorRequirement {
+        /// The label.
+        #[api(required)]
+        key,
+        /// How its value relates to the values: In, NotIn, Exists or DoesNotExist.
+        #[api(required)]
+        operator,
+        /// The values: some for In and NotIn, none for Exists and DoesNotExist.
+        values,
+    }
+
+    /// One aspect of the state of an object.
+    Condition {
+        /// When the status last changed.
+        #[api(required)]
+        last_transition_time,
+        /// What is the matter, for people. May be empty; at most 32768 characters.
+        #[api(required, max_length = 32768)]
+        message,
+        /// The generation of the object that the condition was found at.
+        #[api(minimum = 0)]
+        observed_generation,
+        /// Why, as one word in CamelCase for programs; 1 to 1024 characters.
+        #[api(required, min_length = 1, max_length = 1024, pattern = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")]
+        reason,
+        /// Whether it holds: True, False or Unknown.
+        #[api(required, one_of = &["True", "False", "Unknown"])]
+        status,
+        /// What aspect; at most 316 characters.
+        #[api(
+            required,
+            max_length = 316,
+            pattern = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+        )]
+        type_,
+    }
+}

@@ -1,0 +1,94 @@
+//! The definitions as files: made from the types by `kubevirt-rs schema generate`, kept in the tree so that a change
+//! of the API shows in a review, and embedded, so that the operator installs what was reviewed.
+
+use super::definitions::{DEFINITIONS, Definition};
+
+/// A definition with its text in JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct Crd {
+    /// The kind.
+    pub kind: &'static str,
+    /// The `CustomResourceDefinition` in JSON.
+    pub json: &'static str,
+}
+
+macro_rules! embedded {
+    ($($kind:literal)*) => {
+        &[$(Crd { kind: $kind, json: include_str!(concat!("generated/", $kind, ".json")) }),*]
+    };
+}
+
+const CRDS: &[Crd] = embedded! {
+    "KubeVirt"
+    "VirtualMachine"
+    "VirtualMachineInstance"
+    "VirtualMachineInstancePreset"
+    "VirtualMachineInstanceReplicaSet"
+    "VirtualMachineInstanceMigration"
+    "VirtualMachinePool"
+    "VirtualMachineSnapshot"
+    "VirtualMachineSnapshotContent"
+    "VirtualMachineRestore"
+    "VirtualMachineExport"
+    "VirtualMachineClone"
+    "VirtualMachineInstancetype"
+    "VirtualMachineClusterInstancetype"
+    "VirtualMachinePreference"
+    "VirtualMachineClusterPreference"
+    "MigrationPolicy"
+    "VirtualMachineBackup"
+    "VirtualMachineBackupTracker"
+    "Plugin"
+};
+
+/// Every custom resource definition, in the order in which they are installed.
+pub fn crds() -> &'static [Crd] {
+    CRDS
+}
+
+/// Every definition as one `List` in JSON.
+pub fn list() -> String {
+    let items: Vec<_> = CRDS.iter().map(|crd| crd.json.trim_end()).collect();
+    format!("{{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [\n{}\n]}}\n", items.join(",\n"))
+}
+
+/// The files as the types want them: name and text.
+pub fn files() -> impl Iterator<Item = (String, String)> {
+    DEFINITIONS.iter().map(|definition| (format!("{}.json", definition.kind), text(definition)))
+}
+
+fn text(definition: &Definition) -> String {
+    // The alternate form of a JSON value is its pretty one.
+    format!("{:#}\n", definition.to_json())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What etcd takes of one object, less some room for what the API server adds.
+    const ETCD: usize = 1_400_000;
+
+    #[test]
+    fn the_files_are_what_the_types_say() {
+        assert_eq!(CRDS.len(), DEFINITIONS.len());
+        for (crd, definition) in CRDS.iter().zip(DEFINITIONS) {
+            assert_eq!(crd.kind, definition.kind);
+            assert!(crd.json == text(definition), "{}: run `kubevirt-rs schema generate` and look at the difference", crd.kind);
+        }
+    }
+
+    #[test]
+    fn the_list_is_one_document() {
+        let list: serde_json::Value = serde_json::from_str(&list()).unwrap();
+        assert_eq!(list["items"].as_array().unwrap().len(), CRDS.len());
+    }
+
+    #[test]
+    fn every_definition_fits_into_etcd() {
+        for definition in DEFINITIONS {
+            let size = definition.to_json().to_string().len();
+            assert!(size < ETCD, "{} has {size} bytes", definition.kind);
+        }
+    }
+}
