@@ -14,7 +14,7 @@ pub(super) const CPU_ALLOCATION_RATIO: i64 = 10;
 pub(super) const NETWORK_INTERFACE: &str = "bridge";
 /// Seconds, for a whole migration, one GiB of it and the detaching of utility volumes alike.
 const MIGRATION_PATIENCE: i64 = 150;
-const LOG_VERBOSITY: u32 = 2;
+const LOG_VERBOSITY: u64 = 2;
 const MEBIBYTE: i128 = 1024 * 1024;
 
 fn rate(qps: f32, burst: i64) -> Option<ReloadableComponentConfiguration> {
