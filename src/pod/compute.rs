@@ -10,7 +10,7 @@ use super::volumes::Plan;
 use super::{COMPUTE, Context, Error, Purpose, paths, probes, programs, security, settings, traits};
 
 /// From this verbosity on, libvirt and the virtiofs daemons are verbose too.
-const EXTENSIVE: u32 = 5;
+const EXTENSIVE: u64 = 5;
 /// Labels of a VMI that make its launcher talk.
 const VERBOSITY_LABEL: &str = "logVerbosity";
 const DEBUG_LABELS: [(&str, &str); 2] = [("debugLogs", "LIBVIRT_DEBUG_LOGS"), ("virtiofsdDebugLogs", "VIRTIOFSD_DEBUG_LOGS")];
@@ -101,7 +101,7 @@ fn keeps_after_failure(vmi: &VirtualMachineInstance) -> bool {
 }
 
 /// How verbose the launcher is: as the VMI's label says, else as the configuration does.
-pub(super) fn verbosity(vmi: &VirtualMachineInstance, config: &ClusterConfig) -> Result<u32, Error> {
+pub(super) fn verbosity(vmi: &VirtualMachineInstance, config: &ClusterConfig) -> Result<u64, Error> {
     match traits::label(vmi, VERBOSITY_LABEL) {
         Some(value) => value.parse().map_err(|_| Error::LogVerbosity { value: value.to_owned() }),
         None => Ok(settings::launcher_verbosity(config)),

@@ -6,7 +6,7 @@ use crate::api::Quantity;
 use crate::config::{ClusterConfig, KVM};
 
 /// How verbose a launcher is when nobody says anything.
-pub(super) const DEFAULT_VERBOSITY: u32 = 2;
+pub(super) const DEFAULT_VERBOSITY: u64 = 2;
 /// Microsoft's hypervisor, driven from a Linux root partition.
 const HYPERV_DIRECT: &str = "hyperv-direct";
 
@@ -16,7 +16,7 @@ pub(super) fn node_selector(config: &ClusterConfig) -> Option<&BTreeMap<String, 
 }
 
 /// How verbose launchers are.
-pub(super) fn launcher_verbosity(config: &ClusterConfig) -> u32 {
+pub(super) fn launcher_verbosity(config: &ClusterConfig) -> u64 {
     config.developer().and_then(|d| d.log_verbosity.as_ref()).map_or(DEFAULT_VERBOSITY, |v| v.virt_launcher)
 }
 
