@@ -12,7 +12,7 @@ use super::model::{Address, BlockIo, Disk, DiskDriver, DiskKind, Reservation};
 use super::{interfaces, volumes};
 
 /// The largest block that virtio's block devices on the channel subsystem take.
-const MOST_ON_S390X: u32 = 4096;
+const MOST_ON_S390X: u64 = 4096;
 
 /// The bus of a disk, if it says at all what it looks like.
 pub(super) fn bus(disk: &v1::Disk) -> Option<&DiskBus> {

@@ -51,9 +51,9 @@ pub struct VolumeFacts {
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct BlockSizes {
     /// The smallest unit that can be addressed.
-    pub logical: u32,
+    pub logical: u64,
     /// The smallest unit that is written without reading first.
-    pub physical: u32,
+    pub physical: u64,
     /// The smallest unit that can be discarded.
-    pub discard: u32,
+    pub discard: u64,
 }

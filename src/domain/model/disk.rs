@@ -37,7 +37,7 @@ pub struct Disk {
     /// Its serial number.
     pub serial: Option<String>,
     /// Its place in the boot order.
-    pub boot: Option<u32>,
+    pub boot: Option<u64>,
     /// The name of the VMI's disk.
     pub alias: Option<String>,
     /// Where it sits.
@@ -125,11 +125,11 @@ pub struct Reservation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockIo {
     /// The smallest unit that can be addressed.
-    pub logical: u32,
+    pub logical: u64,
     /// The smallest unit that is written without reading first.
-    pub physical: u32,
+    pub physical: u64,
     /// The smallest unit that can be discarded.
-    pub discard: Option<u32>,
+    pub discard: Option<u64>,
 }
 
 impl Disk {
@@ -263,7 +263,7 @@ impl Element for DiskDriver {
 
 impl Element for BlockIo {
     fn write(&self, x: &mut Xml) {
-        let set = |value: u32| (value != 0).then_some(value);
+        let set = |value: u64| (value != 0).then_some(value);
         x.leaf(
             "blockio",
             &[

@@ -11,7 +11,7 @@ pub struct HostDevice {
     /// Its name; the guest's side of it in the VMI with a prefix.
     pub alias: String,
     /// Its place in the boot order.
-    pub boot: Option<u32>,
+    pub boot: Option<u64>,
     /// Where it sits in the guest.
     pub address: Option<PciAddress>,
     /// Whether it is a display of the guest.

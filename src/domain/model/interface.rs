@@ -25,7 +25,7 @@ pub struct Interface {
     /// Its number in ACPI, from which the guest can make its name.
     pub acpi_index: Option<u32>,
     /// Its place in the boot order.
-    pub boot: Option<u32>,
+    pub boot: Option<u64>,
     /// Where it sits.
     pub address: Option<PciAddress>,
 }
