@@ -2,7 +2,7 @@
 //! the first that fails ends the pass.
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, PodCondition};
 use serde::Serialize;
 
 use super::patch::Patch;
@@ -20,6 +20,8 @@ pub enum Action {
     CreateInstance(Box<VirtualMachineInstance>),
     /// Changes the instance; spec and status are one.
     PatchInstance(Patch),
+    /// Writes the instance as a whole, if it is still the one that was read.
+    UpdateInstance(Box<VirtualMachineInstance>),
     /// Deletes the instance with that uid.
     DeleteInstance {
         /// Its uid: one that was made meanwhile stays.
@@ -52,12 +54,28 @@ pub enum Action {
     },
     /// Makes a pod.
     CreatePod(Box<Pod>),
+    /// Makes a pod that holds volumes on the node of a launcher pod.
+    CreateAttachmentPod {
+        /// The launcher pod.
+        launcher: String,
+        /// The names of the volumes.
+        volumes: Vec<String>,
+        /// Only so that a volume which waits for a consumer gets filled.
+        populate: bool,
+    },
     /// Changes a pod.
     PatchPod {
         /// Its name.
         name: String,
         /// How.
         patch: Patch,
+    },
+    /// Sets a condition in the status of a pod.
+    SetPodCondition {
+        /// Its name.
+        name: String,
+        /// The condition.
+        condition: Box<PodCondition>,
     },
     /// Deletes a pod.
     DeletePod {

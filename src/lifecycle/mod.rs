@@ -10,4 +10,5 @@ pub mod selector;
 pub mod store;
 pub mod subresource;
 pub mod vm;
+pub mod vmi;
 pub mod volumes;

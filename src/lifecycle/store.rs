@@ -3,23 +3,24 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::action::{Action, Event};
 use super::patch::Patch;
 use crate::api::cdi::DataVolume;
-use crate::api::v1::{VirtualMachine, VirtualMachineInstance};
 
-/// What there is. A deletion is final at once, finalizers hold nobody.
+/// What there is. A deletion is final at once, finalizers hold nobody. The two main objects are kept as they were written:
+/// what someone left out and what someone wrote empty are not the same to a patch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Store {
     /// The machine.
-    pub machine: Option<VirtualMachine>,
+    pub machine: Option<Value>,
     /// The instance of its name.
-    pub instance: Option<VirtualMachineInstance>,
+    pub instance: Option<Value>,
     /// DataVolumes by name.
     pub data_volumes: BTreeMap<String, DataVolume>,
     /// Claims by name.
@@ -41,6 +42,9 @@ pub struct Log {
     pub deleted_pods: Vec<String>,
 }
 
+const MACHINE: &str = "virtualmachine";
+const INSTANCE: &str = "virtualmachineinstance";
+
 /// Why the store did not do something.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
@@ -59,21 +63,19 @@ impl Store {
     /// Carries one action out.
     pub fn apply(&mut self, action: &Action, log: &mut Log) -> Result<(), StoreError> {
         match action {
-            Action::PatchMachine(patch) | Action::PatchMachineStatus(patch) => change("virtualmachine", self.machine.as_mut(), patch),
+            Action::PatchMachine(patch) | Action::PatchMachineStatus(patch) => change_value(MACHINE, self.machine.as_mut(), patch),
             Action::CreateInstance(instance) => match self.instance {
-                Some(_) => Err(exists("virtualmachineinstance", &instance.metadata)),
-                None => {
-                    self.instance = Some(VirtualMachineInstance::clone(instance));
-                    Ok(())
-                }
+                Some(_) => Err(exists(INSTANCE, &instance.metadata)),
+                None => write(INSTANCE, &mut self.instance, instance),
             },
-            Action::PatchInstance(patch) => change("virtualmachineinstance", self.instance.as_mut(), patch),
+            Action::PatchInstance(patch) => change_value(INSTANCE, self.instance.as_mut(), patch),
+            Action::UpdateInstance(instance) => write(INSTANCE, &mut self.instance, instance),
             Action::DeleteInstance { uid } => match &self.instance {
-                Some(instance) if instance.metadata.uid.as_deref().unwrap_or_default() == uid => {
+                Some(instance) if instance.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default() == uid => {
                     self.instance = None;
                     Ok(())
                 }
-                Some(_) => Err(StoreError::Conflict("virtualmachineinstance", "it has another uid".to_owned())),
+                Some(_) => Err(StoreError::Conflict(INSTANCE, "it has another uid".to_owned())),
                 None => Ok(()),
             },
             Action::CreateDataVolume(made) => create("datavolume", &mut self.data_volumes, &made.metadata, made, log),
@@ -86,6 +88,17 @@ impl Store {
             Action::CreateClaim(made) => create("persistentvolumeclaim", &mut self.claims, &made.metadata, made, log),
             Action::PatchClaim { name, patch } => change("persistentvolumeclaim", self.claims.get_mut(name), patch),
             Action::CreatePod(made) => create("pod", &mut self.pods, &made.metadata, made, log),
+            Action::CreateAttachmentPod { .. } => {
+                log.made.push("pod");
+                Ok(())
+            }
+            Action::SetPodCondition { name, condition } => {
+                let pod = self.pods.get_mut(name).ok_or(StoreError::NotFound("pod"))?;
+                let conditions = pod.status.get_or_insert_default().conditions.get_or_insert_default();
+                conditions.retain(|c| c.type_ != condition.type_);
+                conditions.push(PodCondition::clone(condition));
+                Ok(())
+            }
             Action::PatchPod { name, patch } => change("pod", self.pods.get_mut(name), patch),
             Action::DeletePod { name, .. } => {
                 if self.pods.remove(name).is_some() {
@@ -126,6 +139,19 @@ fn create<T: Clone>(
     }
     of_kind.insert(name, made.clone());
     log.made.push(kind);
+    Ok(())
+}
+
+fn write(kind: &'static str, object: &mut Option<Value>, new: &impl Serialize) -> Result<(), StoreError> {
+    *object = Some(serde_json::to_value(new).map_err(|e| StoreError::Conflict(kind, e.to_string()))?);
+    Ok(())
+}
+
+fn change_value(kind: &'static str, object: Option<&mut Value>, patch: &Patch) -> Result<(), StoreError> {
+    let object = object.ok_or(StoreError::NotFound(kind))?;
+    let mut changed = object.clone();
+    patch.apply(&mut changed).map_err(|e| StoreError::Conflict(kind, e.to_string()))?;
+    *object = changed;
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use crate::api::v1::{
     VirtualMachineInstancePhase as Phase, VirtualMachineRunStrategy as Strategy, VirtualMachineStateChangeRequest as ChangeRequest,
 };
 use crate::lifecycle::action::{Action, Failure};
-use crate::lifecycle::conditions;
+use crate::lifecycle::{conditions, migrations};
 
 /// How long to wait for the word of the other cluster that a migration is complete.
 const SYNC_PATIENCE: u64 = 2;
@@ -66,7 +66,7 @@ fn keep_running(pass: &mut Pass<'_>, instance: &VirtualMachineInstance) -> Resul
     if !stop_requested(&pass.machine, instance) && !is_final(instance) {
         return Ok(());
     }
-    if moves_to_another_cluster(instance) {
+    if migrations::is_decentralized(instance) {
         if instance.status.migration_state.as_ref().is_some_and(|m| m.completed) {
             // The guest lives elsewhere now.
             pass.machine.spec.run_strategy = Some(Strategy::Halted);
@@ -78,15 +78,6 @@ fn keep_running(pass: &mut Pass<'_>, instance: &VirtualMachineInstance) -> Resul
     }
     stop(pass);
     Ok(())
-}
-
-/// Whether one side of the instance's migration is another cluster.
-pub(super) fn moves_to_another_cluster(instance: &VirtualMachineInstance) -> bool {
-    let state = instance.status.migration_state.as_ref();
-    let (Some(source), Some(target)) = (state.and_then(|s| s.source_state.as_ref()), state.and_then(|s| s.target_state.as_ref())) else {
-        return false;
-    };
-    source.sync_address.is_some() != target.sync_address.is_some()
 }
 
 fn rerun(pass: &mut Pass<'_>, instance: &VirtualMachineInstance) {
