@@ -59,8 +59,8 @@ pub enum Error {
         /// What it is.
         value: String,
     },
-    /// An attachment pod needs the SELinux level that the launcher runs with.
-    #[error("status.selinuxContext is {value:?}, must be user:role:type:level or none before a volume can be attached")]
+    /// The SELinux level that the launcher runs with is not known yet.
+    #[error("status.selinuxContext is {value:?}, must be user:role:type:level, or none on a node without SELinux")]
     SelinuxContext {
         /// What it is.
         value: String,
@@ -73,6 +73,9 @@ pub enum Error {
         /// What the source's status says.
         image_id: String,
     },
+    /// Nobody knows the CPU that the guest sees.
+    #[error("spec.domain.cpu.model is host-model, and the source's node has no label host-model-cpu.node.kubevirt.io/MODEL to tell which")]
+    NoHostModel,
 }
 
 impl Error {
@@ -89,6 +92,7 @@ impl Error {
             Self::LogVerbosity { .. } => "FailedLogVerbosity",
             Self::SelinuxContext { .. } => "FailedSelinuxContext",
             Self::NoImageDigest { .. } => "FailedImageDigest",
+            Self::NoHostModel => "FailedHostModel",
         }
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! [`render`] is the whole of it, each file one part of the pod: who may run where ([`nodes`], [`affinity`]), with what
 //! ([`resources`], [`overhead`]), as whom ([`security`]), with which volumes ([`volumes`]) and which containers
-//! ([`compute`] and those that help). [`Context`] holds what is not in the VMI and not in the configuration.
+//! ([`compute`] and those that help). [`target`] is the pod that a guest migrates into, [`attachment`] one that brings
+//! volumes to a guest that runs. [`Context`] holds what is not in the VMI and not in the configuration.
 
 mod affinity;
+pub mod attachment;
 mod compute;
 mod console_log;
 mod container_disks;
@@ -27,6 +29,7 @@ pub mod security;
 mod selector;
 mod settings;
 mod support;
+pub mod target;
 mod traits;
 mod virtiofs;
 mod volumes;

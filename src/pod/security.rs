@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{Capabilities, Pod, PodSecurityContext, SELinuxO
 use crate::api::v1::VirtualMachineInstance;
 use crate::config::{ClusterConfig, Gate};
 
-use super::{COMPUTE, traits};
+use super::{COMPUTE, Error, traits};
 
 /// The user `qemu`, and its group.
 pub const USER: i64 = 107;
@@ -84,6 +84,17 @@ pub(super) fn helper() -> SecurityContext {
 /// Every capability taken away.
 pub(super) fn no_capabilities() -> Capabilities {
     Capabilities { add: None, drop: Some(vec!["ALL".to_owned()]) }
+}
+
+/// The level of an SELinux context, as the handler reported it; nothing on a node without SELinux.
+pub(super) fn selinux_level(context: &str) -> Result<Option<&str>, Error> {
+    const NO_SELINUX: &str = "none";
+    let parts: Vec<&str> = context.splitn(4, ':').collect();
+    match parts.as_slice() {
+        [NO_SELINUX] | [_, _, _] => Ok(None),
+        [_, _, _, level] => Ok(Some(level).copied().filter(|level| !level.is_empty())),
+        _ => Err(Error::SelinuxContext { value: context.to_owned() }),
+    }
 }
 
 /// With Docker each container has SELinux categories of its own, and the compute container could not open what the
