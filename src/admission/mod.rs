@@ -10,7 +10,6 @@ pub mod mutate;
 mod path;
 mod request;
 mod seed;
-mod selector;
 pub mod validate;
 
 pub use cause::{Cause, Findings, Reason};

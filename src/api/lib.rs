@@ -16,6 +16,7 @@ pub mod plugin;
 pub mod pool;
 mod quantity;
 pub mod schema;
+pub mod selector;
 pub mod snapshot;
 pub mod v1;
 mod values;

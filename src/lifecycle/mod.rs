@@ -6,7 +6,6 @@ pub mod migrations;
 pub mod owner;
 pub mod patch;
 pub mod persistent_state;
-pub mod selector;
 pub mod store;
 pub mod subresource;
 pub mod vm;

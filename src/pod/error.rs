@@ -79,6 +79,22 @@ pub enum Error {
 }
 
 impl Error {
+    /// The field of the VMI.
+    pub fn field(&self) -> &str {
+        match self {
+            Self::NoName { field } | Self::NoStateClaim { field } => field,
+            Self::ClaimNotFound { field, .. }
+            | Self::NoSource { field, .. }
+            | Self::DeviceNotPermitted { field, .. }
+            | Self::UnknownBinding { field, .. }
+            | Self::NoImageDigest { field, .. } => field,
+            Self::HookSidecars { .. } => "metadata.annotations",
+            Self::LogVerbosity { .. } => "metadata.labels",
+            Self::SelinuxContext { .. } => "status.selinuxContext",
+            Self::NoHostModel => "spec.domain.cpu.model",
+        }
+    }
+
     /// The reason of the event and the label of the metric.
     pub fn reason(&self) -> &'static str {
         match self {

@@ -26,7 +26,6 @@ pub mod programs;
 mod reservations;
 mod resources;
 pub mod security;
-mod selector;
 mod settings;
 mod support;
 pub mod target;

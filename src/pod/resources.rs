@@ -7,10 +7,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::api::Quantity;
 use crate::api::names::{self, DEVICE_PREFIX};
+use crate::api::selector;
 use crate::api::v1::{Cpu, IoThreadsPolicy, Memory, VirtualMachineInstance};
 use crate::config::{ClusterConfig, Gate};
 
-use super::{Context, Error, selector, settings, traits};
+use super::{Context, Error, settings, traits};
 
 const CPU: &str = "cpu";
 const MEMORY: &str = "memory";
@@ -276,7 +277,7 @@ fn limits_cpu(vmi: &VirtualMachineInstance, config: &ClusterConfig, context: &Co
     if vmi.spec.domain.resources.limits.contains_key(CPU) {
         return false;
     }
-    let selected = |s: &LabelSelector| selector::matches(s, &context.namespace_labels);
+    let selected = |s: &LabelSelector| selector::matches(s, &context.namespace_labels).unwrap_or(false);
     context.quota.cpu || config.spec().auto_cpu_limit_namespace_label_selector.as_ref().is_some_and(selected)
 }
 

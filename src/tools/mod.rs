@@ -2,7 +2,9 @@
 
 mod batch;
 mod bundle;
+mod explain_overhead;
 mod render;
+mod scene;
 mod schema;
 mod validate;
 
@@ -20,6 +22,8 @@ pub(crate) enum Tool {
     /// Show what an object becomes
     #[command(subcommand)]
     Render(render::Render),
+    /// Show how the memory request of a machine's launcher pod comes about
+    ExplainOverhead(scene::File),
     /// The schemas of the API
     #[command(subcommand)]
     Schema(schema::Schema),
@@ -31,6 +35,7 @@ pub(crate) fn run(tool: Tool) -> ExitCode {
         Tool::Validate(args) => validate::run(&args),
         Tool::Bundle(args) => bundle::run(&args),
         Tool::Render(what) => render::run(&what),
+        Tool::ExplainOverhead(args) => explain_overhead::run(&args),
         Tool::Schema(what) => schema::run(&what),
     }
 }

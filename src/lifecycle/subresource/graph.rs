@@ -7,11 +7,12 @@ use serde_json::json;
 
 use super::{Answer, Case, Kind, Reason, Refusal, Success, body};
 use crate::api::names;
+use crate::api::selector;
 use crate::api::v1::{
     InstancetypeStatusRef, ObjectGraphNode, ObjectGraphOptions, VirtualMachine, VirtualMachineInstanceSpec as Spec, Volume,
 };
 use crate::config::Gate;
-use crate::lifecycle::{persistent_state, selector};
+use crate::lifecycle::persistent_state;
 
 /// The label of a node that says what the object is for.
 const DEPENDENCY_LABEL: &str = "kubevirt.io/dependency-type";

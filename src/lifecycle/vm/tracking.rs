@@ -1,9 +1,10 @@
 //! Changed block tracking: which machines track, and how far each is with it. A running guest takes it up at its restart.
 
 use super::pass::Pass;
+use crate::api::selector;
 use crate::api::v1::{ChangedBlockTrackingState as State, ChangedBlockTrackingStatus};
 use crate::config::Gate;
-use crate::lifecycle::{persistent_state, selector};
+use crate::lifecycle::persistent_state;
 
 /// Whether the cluster wants the machine to track, by the labels of the machine or of its namespace.
 fn is_selected(pass: &Pass<'_>) -> bool {

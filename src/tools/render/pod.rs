@@ -1,20 +1,25 @@
 //! `kubevirt-rs render pod`.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use kubevirt_rs::api::v1::{KubeVirtConfiguration, VirtualMachineInstance};
 use kubevirt_rs::config::{ClusterConfig, Gate};
-use kubevirt_rs::pod::{self, Claim, Context};
+use kubevirt_rs::pod::{self, Context};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::tools::batch;
+use crate::tools::{batch, scene};
 
 /// The arguments of `render pod`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// A VirtualMachine or VirtualMachineInstance, as YAML or JSON, and with it what counts of its cluster: a KubeVirt,
+    /// Namespace, ResourceQuotas, PersistentVolumeClaims, NetworkAttachmentDefinitions; `-` is standard input
+    #[arg(required_unless_present = "batch")]
+    file: Option<PathBuf>,
     /// Answer one JSON object a line
-    #[arg(long)]
+    #[arg(long, conflicts_with = "file")]
     batch: bool,
     /// Show what counts of the pod instead of the pod
     #[arg(long)]
@@ -23,12 +28,29 @@ pub(crate) struct Args {
 
 /// Runs `render pod`.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    if args.batch {
+    let Some(file) = args.file.as_ref().filter(|_| !args.batch) else {
         return batch::run(|question: Question| answer(question, args.facets));
+    };
+    match show(file, args.facets) {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("kubevirt-rs: {error:#}");
+            ExitCode::FAILURE
+        }
     }
-    ExitCode::from(2)
 }
 
+fn show(file: &Path, facets: bool) -> anyhow::Result<String> {
+    let scene = scene::read(file)?;
+    let rendered = pod::render(&scene.vmi, &scene.config, &scene.context);
+    let pod = rendered.map_err(|error| scene.fault(error.field(), &error))?;
+    Ok(if facets { serde_yaml::to_string(&pod::facets(&pod))? } else { serde_yaml::to_string(&pod)? })
+}
+
+/// A line of the batch form: an instance that is already defaulted, but for its status.
 #[derive(Deserialize)]
 struct Question {
     #[serde(default)]
@@ -38,34 +60,15 @@ struct Question {
 
 fn answer(question: Question, facets: bool) -> Value {
     let config = ClusterConfig::new(&question.config.unwrap_or_default());
-    let vmi = admitted(question.vmi, &config);
-    match pod::render(&vmi, &config, &context(&vmi)) {
-        Ok(pod) if facets => json!({"pod": pod::facets(&pod)}),
-        Ok(pod) => json!({"pod": pod}),
-        Err(error) => json!({"error": error.to_string()}),
-    }
-}
-
-/// What admission does to the status of a new VMI: launchers are not root unless the cluster says so.
-fn admitted(mut vmi: VirtualMachineInstance, config: &ClusterConfig) -> VirtualMachineInstance {
+    let mut vmi = question.vmi;
     if vmi.status.runtime_user == 0 && !config.enabled(Gate::Root) {
         vmi.status.runtime_user = pod::security::USER.unsigned_abs();
     }
-    vmi
-}
-
-/// Facts of a cluster that has all that the VMI names, as file systems.
-fn context(vmi: &VirtualMachineInstance) -> Context {
-    let volumes = &vmi.spec.volumes;
-    let own = volumes.iter().filter_map(|v| v.persistent_volume_claim.as_ref()).map(|c| &c.claim_name);
-    let filled = volumes.iter().filter_map(|v| v.data_volume.as_ref()).map(|d| &d.name);
-    let beneath = volumes.iter().filter_map(|v| v.ephemeral.as_ref()?.persistent_volume_claim.as_ref()).map(|c| &c.claim_name);
-    Context {
-        image: "kubevirt-rs".to_owned(),
-        sidecar_shim_image: "kubevirt-rs".to_owned(),
-        qemu_timeout: 240,
-        claims: own.chain(filled).chain(beneath).map(|name| (name.clone(), Claim::default())).collect(),
-        state_claim: vmi.metadata.name.as_ref().map(|name| format!("persistent-state-for-{name}")),
-        ..Context::default()
+    let mut context = Context { image: "kubevirt-rs".to_owned(), qemu_timeout: 240, ..Context::default() };
+    scene::usual_claims(&mut context, &vmi);
+    match pod::render(&vmi, &config, &context) {
+        Ok(pod) if facets => json!({"pod": pod::facets(&pod)}),
+        Ok(pod) => json!({"pod": pod}),
+        Err(error) => json!({"error": error.to_string()}),
     }
 }

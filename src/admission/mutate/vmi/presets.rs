@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::admission::{Cause, selector};
+use crate::admission::Cause;
+use crate::api::selector;
 use crate::api::v1::{Clock, DomainSpec, VirtualMachineInstance, VirtualMachineInstancePreset};
 
 /// An instance with this annotation gets no presets.
@@ -45,7 +46,7 @@ fn matching(vmi: &VirtualMachineInstance, cluster: &[Value]) -> Result<Vec<(Stri
             continue;
         }
         let name = preset.metadata.name.unwrap_or_default();
-        let matched = selector::matches(&preset.spec.selector, &labels).ok_or_else(|| {
+        let matched = selector::matches(&preset.spec.selector, &labels).map_err(|_| {
             Cause::invalid(
                 "metadata.labels",
                 format!("the preset {name:?} of this namespace has a selector that cannot be read; correct it"),

@@ -1,4 +1,4 @@
-//! Label selectors.
+//! Label selectors, by the rules of Kubernetes.
 
 use std::collections::BTreeMap;
 
