@@ -164,3 +164,95 @@ fn non_empty(text: &str) -> Option<String> {
 fn listed<T>(items: impl Iterator<Item = T>) -> Option<Vec<T>> {
     Some(items.collect::<Vec<_>>()).filter(|items| !items.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::fixture::config;
+    use super::*;
+
+    /// Machines that use much, as a start for others.
+    const MACHINES: [&str; 3] = [
+        include_str!("../../tests/golden/pod/mounted/in.yaml"),
+        include_str!("../../tests/golden/pod/tiny/in.yaml"),
+        "{metadata: {name: a, namespace: b, labels: {logVerbosity: '3'}, annotations: {hooks.kubevirt.io/hookSidecars: '[{}]'}}, \
+          status: {selinuxContext: 'u:r:t:s0', volumeStatus: [{name: d, target: '', hotplugVolume: {}, phase: Ready}], \
+          migrationState: {sourceState: {node: n, selinuxContext: none}}, changedBlockTracking: {state: Enabled}, topologyHints: {tscFrequency: 5}}, \
+          spec: {architecture: s390x, domain: {cpu: {cores: 4, sockets: 4294967295, threads: 7, dedicatedCpuPlacement: true, isolateEmulatorThread: true, \
+          features: [{name: invtsc, policy: require}]}, memory: {guest: 1Ei, hugepages: {pageSize: 2Mi}, reservedOverhead: {addedOverhead: 8E}}, \
+          resources: {requests: {memory: 9E, cpu: 1n}, limits: {memory: 1Ki, cpu: 9E, ephemeral-storage: 9E}}, ioThreads: {supplementalPoolThreadCount: 4294967295}, \
+          ioThreadsPolicy: supplementalPool, devices: {gpus: [{name: g, claimName: c}], hostDevices: [{name: h, deviceName: x/y}], \
+          interfaces: [{name: n, sriov: {}, ports: [{port: -1}]}]}}, terminationGracePeriodSeconds: 9223372036854775807, \
+          livenessProbe: {exec: {command: [a]}, timeoutSeconds: 2147483647, initialDelaySeconds: 2147483647}, networks: [{name: n, multus: {networkName: /}}], \
+          volumes: [{name: d, persistentVolumeClaim: {claimName: c}}, {name: h, hostDisk: {path: h, type: x, capacity: 1}}]}}",
+    ];
+
+    /// The places in a value, as JSON pointers.
+    fn places(value: &Value, at: &str, into: &mut Vec<String>) {
+        into.push(at.to_owned());
+        match value {
+            Value::Object(map) => {
+                map.iter().for_each(|(k, v)| places(v, &format!("{at}/{}", k.replace('~', "~0").replace('/', "~1")), into))
+            }
+            Value::Array(list) => list.iter().enumerate().for_each(|(i, v)| places(v, &format!("{at}/{i}"), into)),
+            _ => {}
+        }
+    }
+
+    fn odd() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            Just(Value::Null),
+            Just(json!({})),
+            Just(json!([])),
+            Just(json!([{}])),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            prop_oneof![Just(""), Just("none"), Just("9223372036854775807"), Just("-1"), Just("é/:"), Just("a:b:c:d"), Just("host-model")]
+                .prop_map(Value::from),
+            "\\PC{0,70}".prop_map(Value::from),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+        #[test]
+        fn whatever_a_machine_is_its_pod_is_a_pod_or_an_error_that_names_a_field(
+            machine in 0..MACHINES.len(),
+            changes in proptest::collection::vec((any::<proptest::sample::Index>(), odd()), 0..6),
+            images in any::<bool>(),
+        ) {
+            let mut value: Value = serde_yaml::from_str(MACHINES[machine]).expect("a machine");
+            for (place, odd) in changes {
+                let mut all = Vec::new();
+                places(&value, "", &mut all);
+                let place = &all[place.index(all.len())];
+                if let Some(target) = value.pointer_mut(place) {
+                    *target = odd;
+                }
+            }
+            let Ok(vmi) = serde_json::from_value::<VirtualMachineInstance>(value) else { return Ok(()) };
+            let gate = if images { "featureGates" } else { "disabledFeatureGates" };
+            let config = config(&format!("{{developerConfiguration: {{{gate}: [ImageVolume, Plugins, IOMMUFD, CrossArchitectureVirtualization]}}}}"));
+            let claims = vmi.spec.volumes.iter().filter_map(reservations::claim_name);
+            let claims = claims.map(|name| (name.to_owned(), Claim { block: name.len() % 2 == 0, ..Claim::default() })).collect();
+            let context = Context { claims, state_claim: Some("state".to_owned()), ..Context::default() };
+            match render(&vmi, &config, &context) {
+                Ok(pod) => {
+                    let spec = pod.spec.as_ref().expect("a pod has a spec");
+                    prop_assert_eq!(spec.containers.first().map(|c| c.name.as_str()), Some(COMPUTE));
+                    let volumes: Vec<_> = spec.volumes.iter().flatten().map(|v| &v.name).collect();
+                    let unique: std::collections::BTreeSet<_> = volumes.iter().collect();
+                    prop_assert_eq!(unique.len(), volumes.len(), "a volume stands twice in {:?}", volumes);
+                    prop_assert!(facets(&pod)["compute"]["resources"]["requests"]["memory"].is_string());
+                    let _ = attachment::render(&vmi.spec.volumes.iter().collect::<Vec<_>>(), &pod, &vmi, &config, &context);
+                    let source = target::Source { pod: &pod, node_labels: &std::collections::BTreeMap::new() };
+                    let _ = target::render(&vmi, &Default::default(), source, &config, &context);
+                }
+                Err(error) => prop_assert!(!error.field().is_empty() && !error.reason().is_empty()),
+            }
+        }
+    }
+}

@@ -303,3 +303,150 @@ fn permitted_devices(vmi: &VirtualMachineInstance, config: &ClusterConfig) -> Re
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pod::Quota;
+    use crate::pod::fixture::{config, vmi};
+
+    /// Requests and limits in one line each, without what every container has.
+    fn found(spec: &str, settings: &str, context: &Context) -> String {
+        let resources = compute(&vmi(spec), &config(settings), context, &Quantity::from_bytes(1 << 20)).expect(spec);
+        let common = ["ephemeral-storage", "devices.kubevirt.io/kvm", "devices.kubevirt.io/tun"];
+        let print = |amounts: Option<BTreeMap<String, k8s_openapi::apimachinery::pkg::api::resource::Quantity>>| {
+            let own = amounts.into_iter().flatten().filter(|(name, _)| !common.contains(&name.as_str()));
+            own.map(|(name, amount)| format!("{}={}", name.trim_start_matches("devices.kubevirt.io/"), amount.0))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        format!("{} / {}", print(resources.requests), print(resources.limits))
+    }
+
+    #[test]
+    fn a_guest_gets_what_it_needs_and_no_more() {
+        let devices = "devices: {}";
+        for (domain, settings, expected) in [
+            (devices.to_owned(), "{}", "cpu=100m memory=1Mi / "),
+            (format!("memory: {{guest: 1Gi}}, {devices}"), "{}", "cpu=100m memory=1025Mi / "),
+            (format!("memory: {{guest: 1Gi}}, resources: {{requests: {{memory: 512Mi}}}}, {devices}"), "{}", "cpu=100m memory=513Mi / "),
+            (format!("resources: {{limits: {{memory: 64Mi}}}}, {devices}"), "{}", "cpu=100m memory=65Mi / memory=65Mi"),
+            (
+                format!("memory: {{guest: 100Mi}}, {devices}"),
+                "{developerConfiguration: {memoryOvercommit: 200}}",
+                "cpu=100m memory=51Mi / ",
+            ),
+            (
+                format!("memory: {{guest: 1Gi}}, resources: {{overcommitGuestOverhead: true, limits: {{memory: 2Gi}}}}, {devices}"),
+                "{}",
+                "cpu=100m memory=2Gi / memory=2049Mi",
+            ),
+            (format!("cpu: {{cores: 2, threads: 2}}, {devices}"), "{}", "cpu=400m memory=1Mi / "),
+            (format!("cpu: {{cores: 30}}, {devices}"), "{}", "cpu=3 memory=1Mi / "),
+            (format!("cpu: {{cores: 1}}, {devices}"), "{developerConfiguration: {cpuAllocationRatio: 1}}", "cpu=1 memory=1Mi / "),
+            (format!("cpu: {{cores: 1}}, resources: {{requests: {{cpu: 250m}}}}, {devices}"), "{}", "cpu=250m memory=1Mi / "),
+            (format!("ioThreads: {{supplementalPoolThreadCount: 4}}, {devices}"), "{}", "cpu=500m memory=1Mi / "),
+        ] {
+            assert_eq!(found(&format!("{{domain: {{{domain}}}}}"), settings, &Context::default()), expected, "{domain} {settings}");
+        }
+    }
+
+    #[test]
+    fn cpus_of_its_own_come_whole_and_with_as_much_memory_as_is_requested() {
+        for (cpu, more, expected) in [
+            ("cores: 2", "", "cpu=2 memory=65Mi / cpu=2 memory=65Mi"),
+            ("cores: 2, isolateEmulatorThread: true", "", "cpu=3 memory=65Mi / cpu=3 memory=65Mi"),
+            ("cores: 1", "ioThreads: {supplementalPoolThreadCount: 2}, ", "cpu=3 memory=65Mi / cpu=3 memory=65Mi"),
+            ("model: a", "resources: {requests: {cpu: 4}, limits: {cpu: 4}}, ", "cpu=4 memory=65Mi / cpu=4 memory=65Mi"),
+        ] {
+            let spec = format!("{{domain: {{cpu: {{dedicatedCpuPlacement: true, {cpu}}}, memory: {{guest: 64Mi}}, {more}devices: {{}}}}}}");
+            assert_eq!(found(&spec, "{}", &Context::default()), expected, "{cpu}");
+        }
+    }
+
+    #[test]
+    fn the_emulators_thread_makes_the_sum_even_where_that_is_asked_for() {
+        // IO threads of a pool count twice in the question whether the sum is even, as they do in KubeVirt
+        for (cores, policy, expected) in
+            [(2, "shared", "4"), (3, "shared", "4"), (2, "supplementalPool", "5"), (3, "supplementalPool", "5")]
+        {
+            let mut vmi = vmi(&format!(
+                "{{domain: {{cpu: {{cores: {cores}, dedicatedCpuPlacement: true, isolateEmulatorThread: true}}, ioThreadsPolicy: {policy}, \
+                 ioThreads: {{supplementalPoolThreadCount: {}}}, devices: {{}}}}}}",
+                i32::from(policy == "supplementalPool")
+            ));
+            vmi.metadata.annotations = Some([(names::EMULATOR_THREAD_COMPLETE_TO_EVEN_PARITY.to_owned(), String::new())].into());
+            let resources = compute(&vmi, &config("{}"), &Context::default(), &Quantity::default()).expect("no device");
+            let cpus = resources.limits.as_ref().and_then(|l| l.get(CPU)).map(|q| q.0.as_str());
+            assert_eq!(cpus, Some(expected), "{cores} {policy}");
+        }
+    }
+
+    #[test]
+    fn huge_pages_hold_the_guest_and_ordinary_memory_the_rest() {
+        for (memory, expected) in [
+            ("memory: {guest: 64Mi, hugepages: {pageSize: 2Mi}}", "cpu=100m hugepages-2Mi=64Mi memory=1Mi / hugepages-2Mi=64Mi"),
+            ("memory: {hugepages: {pageSize: 1Gi}}", "cpu=100m hugepages-1Gi=1Gi memory=1Mi / hugepages-1Gi=1Gi"),
+            (
+                "memory: {guest: 64Mi, hugepages: {pageSize: 2Mi}}, resources: {requests: {memory: 80Mi}, limits: {memory: 96Mi}}",
+                "cpu=100m hugepages-2Mi=64Mi memory=17Mi / hugepages-2Mi=64Mi memory=33Mi",
+            ),
+        ] {
+            let spec = format!("{{domain: {{{memory}, devices: {{}}}}}}");
+            assert_eq!(found(&spec, "{}", &Context::default()), expected, "{memory}");
+        }
+    }
+
+    #[test]
+    fn a_namespace_with_quotas_gets_limits() {
+        let labels = |ratio: &str| [(names::AUTO_MEMORY_LIMITS_RATIO_LABEL.to_owned(), ratio.to_owned())].into();
+        let quota = Quota { cpu: true, memory: true };
+        let selector = "{autoCPULimitNamespaceLabelSelector: {matchLabels: {alpha.kubevirt.io/auto-memory-limits-ratio: '1.5'}}}";
+        for (namespace_labels, quota, settings, expected) in [
+            (BTreeMap::new(), quota, "{}", "cpu=100m memory=9Mi / cpu=1 memory=18Mi"),
+            (labels("1.5"), quota, "{}", "cpu=100m memory=9Mi / cpu=1 memory=13824Ki"),
+            (labels("0.5"), quota, "{}", "cpu=100m memory=9Mi / cpu=1 memory=18Mi"),
+            (labels("1.5"), Quota::default(), selector, "cpu=100m memory=9Mi / cpu=1"),
+            (labels("1.6"), Quota::default(), selector, "cpu=100m memory=9Mi / "),
+        ] {
+            let context = Context { namespace_labels, quota, ..Context::default() };
+            let spec = "{domain: {cpu: {cores: 1}, resources: {requests: {memory: 8Mi}}, devices: {}}}";
+            assert_eq!(found(spec, settings, &context), expected, "{context:?}");
+            let own = "{domain: {resources: {requests: {memory: 8Mi}, limits: {memory: 8Mi, cpu: 2}}, devices: {}}}";
+            assert_eq!(found(own, settings, &context), "cpu=100m memory=9Mi / cpu=2 memory=9Mi");
+        }
+    }
+
+    #[test]
+    fn devices_are_counted_or_claimed() {
+        let permitted = "{permittedHostDevices: {pciHostDevices: [{pciVendorSelector: 'a:b', resourceName: a/gpu}]}}";
+        let emulated = "{developerConfiguration: {useEmulation: true, featureGates: [IOMMUFD, NetworkDevicesWithDRA]}}";
+        let gpus = "gpus: [{name: x, deviceName: a/gpu}, {name: y, deviceName: a/gpu}, {name: z, claimName: c, requestName: r}]";
+        let networks = Context { network_resources: [("n".to_owned(), "a/nic".to_owned())].into(), ..Context::default() };
+        for (devices, more, settings, expected) in [
+            (gpus, "", permitted, "a/gpu=2 cpu=100m memory=1Mi / a/gpu=2"),
+            ("interfaces: [{name: n, bridge: {}}]", "", "{}", "cpu=100m memory=1Mi / vhost-net=1"),
+            ("interfaces: [{name: n, model: e1000, bridge: {}}]", "", "{}", "cpu=100m memory=1Mi / "),
+            ("interfaces: [{name: n, bridge: {}}]", "", emulated, "cpu=100m iommufd=1 memory=1Mi / iommufd=1"),
+            ("autoattachVSOCK: true", "", "{}", "cpu=100m memory=1Mi / vhost-vsock=1"),
+            ("disks: [{name: d, lun: {reservation: true}}]", "", "{}", "cpu=100m pr-helper=1 memory=1Mi / pr-helper=1"),
+            (
+                "interfaces: [{name: n, model: e1000, sriov: {}}]",
+                ", networks: [{name: n, multus: {networkName: n}}]",
+                "{developerConfiguration: {disabledFeatureGates: [ExternalNetResourceInjection]}}",
+                "a/nic=1 cpu=100m memory=1Mi / a/nic=1",
+            ),
+            (
+                "interfaces: [{name: n, model: e1000, sriov: {}}]",
+                ", networks: [{name: n, multus: {networkName: n}}]",
+                "{}",
+                "cpu=100m memory=1Mi / ",
+            ),
+        ] {
+            assert_eq!(found(&format!("{{domain: {{devices: {{{devices}}}}}{more}}}"), settings, &networks), expected, "{devices}");
+        }
+        let other = vmi("{domain: {devices: {hostDevices: [{name: a, deviceName: a/gpu}, {name: b, deviceName: a/other}]}}}");
+        let error = compute(&other, &config(permitted), &networks, &Quantity::default()).expect_err("nobody permits it");
+        assert_eq!(error.field(), "spec.domain.devices.hostDevices[1].deviceName");
+    }
+}
