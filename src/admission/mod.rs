@@ -8,7 +8,7 @@ mod kinds;
 mod live_update;
 pub mod mutate;
 mod path;
-mod request;
+pub(crate) mod request;
 mod seed;
 pub mod validate;
 

@@ -35,6 +35,8 @@ pub struct Request<'a> {
     pub old: Option<&'a Value>,
     /// The name of who asks.
     pub user: &'a str,
+    /// The node that the credentials of who asks are bound to, if they are.
+    pub user_node: Option<&'a str>,
     /// Where KubeVirt is installed.
     pub namespace: &'a str,
     /// Other objects of the cluster that the judgement may need.
@@ -46,7 +48,9 @@ pub struct Request<'a> {
 }
 
 /// The service accounts that KubeVirt's own components act as.
-const COMPONENTS: [&str; 4] = ["kubevirt-apiserver", "kubevirt-controller", "kubevirt-handler", "kubevirt-synchronization-controller"];
+const COMPONENTS: [&str; 4] = ["kubevirt-apiserver", "kubevirt-controller", HANDLER, "kubevirt-synchronization-controller"];
+/// The service account of the component on every node.
+pub(super) const HANDLER: &str = "kubevirt-handler";
 
 impl Request<'_> {
     /// Whether one of KubeVirt's own components asks, who may do more than others.

@@ -30,7 +30,7 @@ pub(super) fn source_name(source: &HotplugVolumeSource) -> &str {
 }
 
 /// Adds or removes the volume and the disk of a request. Done twice it changes nothing.
-pub(super) fn apply_request(spec: &mut VirtualMachineInstanceSpec, request: &VirtualMachineVolumeRequest) {
+pub(crate) fn apply_request(spec: &mut VirtualMachineInstanceSpec, request: &VirtualMachineVolumeRequest) {
     if let Some(options) = &request.add_volume_options {
         if spec.volumes.iter().any(|v| v.name == options.name) {
             return;

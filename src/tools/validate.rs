@@ -69,6 +69,7 @@ impl Desk {
             object: &question.object,
             old: question.old_object.as_ref(),
             user: question.user.as_deref().unwrap_or(USER),
+            user_node: None,
             namespace: NAMESPACE,
             cluster: &question.cluster,
             seed: seed(),

@@ -1,7 +1,161 @@
 //! Rules of a `VirtualMachine`.
 
-use crate::admission::{Findings, Request};
-use crate::api::v1::VirtualMachine;
+use super::spec::Subject;
+use super::{data_volumes, metadata, spec, vm_status};
+use crate::admission::{Cause, Findings, Operation, Path, Request, live_update, mutate};
+use crate::api::v1::{DomainSpec, VirtualMachine, VirtualMachineRunStrategy, VirtualMachineSpec};
+use crate::config::{ClusterConfig, Gate};
 
-/// Judges the defaulted object.
-pub fn judge(_object: &VirtualMachine, _old: Option<&VirtualMachine>, _request: &Request, _findings: &mut Findings) {}
+/// Told to who still sets `spec.running`.
+const RUNNING_DEPRECATED: &str = "spec.running is deprecated, please use spec.runStrategy instead.";
+
+/// Judges the defaulted object. Each step asks more than the one before, and the first with faults speaks for itself.
+pub fn judge(vm: &VirtualMachine, old: Option<&VirtualMachine>, request: &Request, findings: &mut Findings) {
+    // What is on its way out is not held up.
+    if vm.metadata.deletion_timestamp.is_some() || request.operation == Operation::Delete {
+        return;
+    }
+    let steps: [fn(&VirtualMachine, Option<&VirtualMachine>, &Request, &mut Vec<Cause>); 4] =
+        [completed, data_volumes::namespaces, vm_status::in_progress, vm_status::volume_requests];
+    for step in steps {
+        step(vm, old, request, &mut findings.causes);
+        if !findings.causes.is_empty() {
+            return;
+        }
+    }
+    if vm.spec.running.is_some() {
+        findings.warn(RUNNING_DEPRECATED);
+    }
+}
+
+/// Judges the machine as its instance will be: with its instance type, its preference and the defaults.
+fn completed(vm: &VirtualMachine, _old: Option<&VirtualMachine>, request: &Request, causes: &mut Vec<Cause>) {
+    let mut whole = vm.spec.clone();
+    if let Some(template) = &mut whole.template {
+        if let Err(cause) = mutate::vmi::spec_defaults(&mut template.spec, request.config) {
+            causes.push(Cause { field: cause.field.replacen("spec", "spec.template.spec", 1), ..cause });
+            return;
+        }
+        if request.operation == Operation::Create {
+            spec::discontinued_bindings(&Path::new("spec.template.spec"), &template.spec, causes);
+            if !causes.is_empty() {
+                return;
+            }
+        }
+    }
+    vm_spec(&Path::new("spec"), &whole, request.config, request.is_component(), causes);
+}
+
+/// Judges the specification of a machine, whose template has its defaults.
+pub(crate) fn vm_spec(at: &Path, vm: &VirtualMachineSpec, config: &ClusterConfig, component: bool, causes: &mut Vec<Cause>) {
+    let Some(template) = &vm.template else {
+        causes.push(Cause::required(at.key("template"), "nothing says what the machine's instances are like; give a template"));
+        return;
+    };
+    let meta = at.key("template.metadata");
+    metadata::judge(&meta, &template.metadata, config, component, causes);
+    spec::grace_annotations(&meta, &template.spec, template.metadata.annotations.as_ref(), config, causes);
+    let below = at.key("template.spec");
+    spec::judge(&Subject { at: &below, spec: &template.spec, config }, causes);
+    data_volumes::templates(at, vm, causes);
+    run_strategy(at, vm, config, causes);
+    if config.live_update() {
+        growing(&below, &template.spec.domain, causes);
+        let most = template.spec.domain.memory.as_ref().and_then(|memory| memory.max_guest.as_ref());
+        if most.is_some()
+            && let Err(why) = live_update::memory(&template.spec, most)
+        {
+            causes.push(Cause::invalid(below.key("domain.memory.guest"), why));
+        }
+    }
+}
+
+fn run_strategy(at: &Path, vm: &VirtualMachineSpec, config: &ClusterConfig, causes: &mut Vec<Cause>) {
+    match (vm.running, &vm.run_strategy) {
+        (Some(_), Some(_)) => {
+            causes.push(Cause::invalid(at.key("running"), "running contradicts runStrategy; leave running out, which is deprecated"));
+        }
+        (None, None) => {
+            causes
+                .push(Cause::invalid(at.key("running"), "nothing says when the machine runs; give runStrategy, such as Always or Halted"));
+        }
+        _ => {}
+    }
+    let at = at.key("runStrategy");
+    match &vm.run_strategy {
+        Some(VirtualMachineRunStrategy::WaitAsReceiver) if !config.enabled(Gate::DecentralizedLiveMigration) => {
+            let message = "WaitAsReceiver needs the feature gate DecentralizedLiveMigration, which is off; take another strategy";
+            causes.push(Cause::invalid(at, message));
+        }
+        Some(strategy) if !strategy.is_known() => {
+            let message = format!("{:?} is no strategy; take one of {}", strategy.as_str(), VirtualMachineRunStrategy::VALUES.join(", "));
+            causes.push(Cause::invalid(at, message));
+        }
+        _ => {}
+    }
+}
+
+fn growing(at: &Path, domain: &DomainSpec, causes: &mut Vec<Cause>) {
+    // What the rules of the template say as well, but for machines whose instances can be changed.
+    let Some(cpu) = &domain.cpu else { return };
+    let told = causes.iter().any(|cause| cause.field.ends_with("domain.cpu.sockets"));
+    if cpu.sockets != 0 && cpu.max_sockets != 0 && cpu.sockets > cpu.max_sockets && !told {
+        let message = format!("{} sockets are more than maxSockets, which is {}", cpu.sockets, cpu.max_sockets);
+        causes.push(Cause::invalid(at.key("domain.cpu.sockets"), message));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admission::{Seed, review};
+    use serde_json::{Value, json};
+
+    fn fields(settings: Value, spec: Value) -> (Vec<String>, Vec<String>) {
+        let config = ClusterConfig::new(&serde_json::from_value(settings).unwrap());
+        let object = json!({"kind": "VirtualMachine", "metadata": {"name": "a", "namespace": "n"}, "spec": spec});
+        let verdict = review(&Request {
+            kind: "VirtualMachine",
+            operation: Operation::Create,
+            config: &config,
+            object: &object,
+            old: None,
+            user: "me",
+            user_node: None,
+            namespace: "kubevirt",
+            cluster: &[],
+            seed: Seed(0),
+            now: jiff::Timestamp::UNIX_EPOCH,
+        });
+        (verdict.causes.into_iter().map(|c| c.field).collect(), verdict.warnings)
+    }
+
+    #[test]
+    fn a_machine_runs_by_one_strategy() {
+        let with = |running: Value, strategy: Value| json!({"running": running, "runStrategy": strategy, "template": {"spec": {"domain": {"devices": {}, "memory": {"guest": "1Gi"}}}}});
+        for (spec, wanted) in [
+            (with(json!(null), json!("Always")), &[][..]),
+            (with(json!(true), json!("Always")), &["spec.running"]),
+            (with(json!(null), json!(null)), &["spec.running"]),
+            (with(json!(null), json!("Sometimes")), &["spec.runStrategy"]),
+            (with(json!(null), json!("WaitAsReceiver")), &["spec.runStrategy"]),
+        ] {
+            assert_eq!(fields(json!({}), spec.clone()).0, wanted, "{spec}");
+        }
+        assert_eq!(fields(json!({}), with(json!(true), json!(null))), (vec![], vec![RUNNING_DEPRECATED.to_owned()]));
+    }
+
+    #[test]
+    fn a_machine_is_judged_as_its_instance_will_be() {
+        let with = |domain: Value| json!({"runStrategy": "Halted", "template": {"spec": {"domain": domain}}});
+        for (settings, spec, wanted) in [
+            (json!({}), json!({"runStrategy": "Halted"}), &["spec.template"][..]),
+            (json!({}), with(json!({"machine": {"type": "pc"}})), &["spec.template.spec.domain.machine.type"]),
+            (json!({"network": {"defaultNetworkInterface": "slirp"}}), with(json!({})), &["spec.template.spec.domain.devices.interfaces"]),
+            (json!({}), with(json!({"cpu": {"sockets": 2, "maxSockets": 1}})), &["spec.template.spec.domain.cpu.sockets"]),
+            (json!({}), with(json!({"memory": {"guest": "2Gi", "maxGuest": "1Gi"}})), &["spec.template.spec.domain.memory.guest"]),
+        ] {
+            assert_eq!(fields(settings, spec.clone()).0, wanted, "{spec}");
+        }
+    }
+}

@@ -8,6 +8,7 @@ mod objects;
 mod presets;
 pub(super) mod spec;
 
+pub(crate) use hyperv::{REQUIRE, VMX};
 pub use spec::{attachments, defaults as spec_defaults};
 
 use std::collections::BTreeMap;
