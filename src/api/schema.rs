@@ -10,6 +10,8 @@ mod scalars;
 
 use serde_json::Value;
 
+pub use k8s::object_meta;
+
 /// A type whose structure is known.
 pub trait Schema {
     /// The structure of the type.

@@ -1,8 +1,11 @@
 //! The schemas of the API: custom resource definitions, and what they say of a document.
 
+pub mod cel;
+mod check;
 mod definition;
 mod definitions;
 mod generated;
 
+pub use check::{Fault, FaultKind, check, check_update, check_value, node};
 pub use definitions::{DEFINITIONS, Definition, Version};
 pub use generated::{Crd, crds, files, list};

@@ -5,6 +5,8 @@ mod placement;
 mod pods;
 mod storage;
 
+pub use meta::object_meta;
+
 use super::{ListKind, Node, Schema, Shape};
 
 /// The schema of the field that `project` shows. Lists of Kubernetes' own types are taken as one value.

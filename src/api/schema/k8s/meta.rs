@@ -1,7 +1,10 @@
 //! What every object has: selectors and conditions.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, LabelSelectorRequirement};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, LabelSelectorRequirement, ObjectMeta, OwnerReference};
 use kubevirt_api_macros::mirror;
+
+use super::of;
+use crate::schema::{Node, Shape};
 
 mirror! {
     /// Objects by their labels; all requirements must hold. Empty: every object.
@@ -50,4 +53,46 @@ mirror! {
         )]
         type_,
     }
+}
+
+mirror! {
+    /// Who owns an object.
+    OwnerReference {
+        /// The API version of the owner.
+        #[api(required)]
+        api_version,
+        /// Whether the owner cannot be deleted in the foreground before this object is.
+        block_owner_deletion,
+        /// Whether the owner is the one that manages the object.
+        controller,
+        /// The kind of the owner.
+        #[api(required)]
+        kind,
+        /// The name of the owner.
+        #[api(required)]
+        name,
+        /// The UID of the owner.
+        #[api(required)]
+        uid,
+    }
+}
+
+/// The metadata of an object of its own, which a definition leaves to the API server.
+pub fn object_meta() -> Node {
+    Node::object()
+        .field("annotations", false, of(|m: &ObjectMeta| &m.annotations))
+        .field("creationTimestamp", false, of(|m: &ObjectMeta| &m.creation_timestamp).nullable(true))
+        .field("deletionGracePeriodSeconds", false, of(|m: &ObjectMeta| &m.deletion_grace_period_seconds))
+        .field("deletionTimestamp", false, of(|m: &ObjectMeta| &m.deletion_timestamp))
+        .field("finalizers", false, of(|m: &ObjectMeta| &m.finalizers))
+        .field("generateName", false, of(|m: &ObjectMeta| &m.generate_name))
+        .field("generation", false, of(|m: &ObjectMeta| &m.generation))
+        .field("labels", false, of(|m: &ObjectMeta| &m.labels))
+        .field("managedFields", false, Node::new(Shape::Any))
+        .field("name", false, of(|m: &ObjectMeta| &m.name))
+        .field("namespace", false, of(|m: &ObjectMeta| &m.namespace))
+        .field("ownerReferences", false, of(|m: &ObjectMeta| &m.owner_references))
+        .field("resourceVersion", false, of(|m: &ObjectMeta| &m.resource_version))
+        .field("selfLink", false, of(|m: &ObjectMeta| &m.self_link))
+        .field("uid", false, of(|m: &ObjectMeta| &m.uid))
 }
