@@ -9,6 +9,7 @@ pub use kubevirt_api as api;
 pub mod admission;
 pub mod config;
 pub mod domain;
+pub mod guest;
 pub mod instancetype;
 pub mod lifecycle;
 pub mod manifest;

@@ -1,5 +1,7 @@
 //! The roles: each connects decisions to effects and holds no rule of its own.
 
+mod launcher;
+
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -15,6 +17,8 @@ pub(crate) enum Role {
     Controller,
     /// Serve one node: devices, networks, guests
     Handler,
+    /// Run one guest: alone on a machine, or as process 1 of its pod
+    Launcher(Box<launcher::Args>),
 }
 
 /// Runs a role until it ends.
@@ -24,6 +28,7 @@ pub(crate) fn run(role: Role) -> ExitCode {
         Role::Api => "api",
         Role::Controller => "controller",
         Role::Handler => "handler",
+        Role::Launcher(args) => return launcher::run(*args),
     };
     eprintln!("kubevirt-rs: the role {name} is not part of this version; `kubevirt-rs launcher --vmi FILE` runs a guest without a cluster");
     ExitCode::from(2)

@@ -55,6 +55,9 @@ pub fn build(label: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<u8>, 
     Ok(Layout::new(&tree).write(label, &tree))
 }
 
+/// What every tool puts after the last file, since readers that look ahead, or probe for other formats first, fail on
+/// a shorter disk.
+const PADDING: usize = 150;
 const SYSTEM_SECTORS: usize = 16;
 const DESCRIPTORS: usize = 3;
 
@@ -86,7 +89,7 @@ impl Layout {
         let primary = primary_records.place(tree, &mut take);
         let joliet = joliet_records.place(tree, &mut take);
         let files = tree.files().map(|content| if content.is_empty() { 0 } else { take(content.len().div_ceil(SECTOR)) }).collect();
-        Self { tables, table_bytes, primary, joliet, primary_records, joliet_records, files, end: next }
+        Self { tables, table_bytes, primary, joliet, primary_records, joliet_records, files, end: next + PADDING }
     }
 
     fn write(&self, label: &str, tree: &Tree<'_>) -> Vec<u8> {

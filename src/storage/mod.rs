@@ -2,11 +2,9 @@
 
 mod cloud_init;
 pub mod iso9660;
-mod paths;
 mod plan;
 mod sources;
 
 pub use cloud_init::Seed;
-pub use paths::Paths;
 pub use plan::{Build, Image, ImageFormat, Images, StorageError, plan};
 pub use sources::{Files, SourceError, Sources};

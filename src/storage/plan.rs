@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::iso9660::{self, IsoError};
-use super::{Files, Paths, Sources, cloud_init};
+use super::{Files, Sources, cloud_init};
 use crate::api::v1::{VirtualMachineInstance, Volume};
+use crate::domain::facts::Paths;
 
 /// The format of a disk image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +119,7 @@ fn one(
     if let Some(seed) = cloud_init::seed(vmi, volume, field, sources)? {
         let namespace = vmi.metadata.namespace.as_deref().unwrap_or("default");
         let name = vmi.metadata.name.as_deref().unwrap_or_default();
-        let path = paths.cloud_init(namespace, name, seed.label == "config-2");
+        let path = if volume.cloud_init_no_cloud.is_some() { paths.no_cloud(namespace, name) } else { paths.config_drive(namespace, name) };
         return iso(field, path, seed.label, &seed.files).map(Some);
     }
     if volume.container_disk.is_some() || volume.ephemeral.is_some() {
@@ -201,20 +202,20 @@ mod tests {
         let images = Images::from([("v".into(), Image { path: "/i.qcow2".into(), format: ImageFormat::Qcow2 })]);
         let mut sources = Sources::default();
         sources.config_maps.insert("c".into(), Files::from([("k".into(), b"v".to_vec())]));
-        plan(&vmi, &Paths { root: "/r".into() }, &images, &sources)
+        plan(&vmi, &Paths::under("/r"), &images, &sources)
     }
 
     #[test]
     fn each_kind_of_volume_becomes_its_file() {
         let image = Image { path: "/i.qcow2".into(), format: ImageFormat::Qcow2 };
-        let overlay = Build::Overlay { path: "/r/var/run/kubevirt-ephemeral-disks/disk-data/v/disk.qcow2".into(), backing: image };
+        let overlay = Build::Overlay { path: "/r/overlays/v/disk.qcow2".into(), backing: image };
         assert_eq!(planned(&json!({"containerDisk": {"image": "x"}})).unwrap(), [overlay]);
-        let empty = Build::Empty { path: "/r/var/run/libvirt/empty-disks/v.qcow2".into(), bytes: 2 << 20 };
+        let empty = Build::Empty { path: "/r/empty-disks/v.qcow2".into(), bytes: 2 << 20 };
         assert_eq!(planned(&json!({"emptyDisk": {"capacity": "2.9Mi"}})).unwrap(), [empty]);
         let Build::Iso { path, content } = &planned(&json!({"configMap": {"name": "c", "volumeLabel": "lab"}})).unwrap()[0] else {
             panic!("no ISO image")
         };
-        assert_eq!((path.as_str(), &content[0x8028..0x802b]), ("/r/var/run/kubevirt-private/config-map-disks/v.iso", &b"lab"[..]));
+        assert_eq!((path.as_str(), &content[0x8028..0x802b]), ("/r/config-maps/v.iso", &b"lab"[..]));
         assert_eq!(planned(&json!({"persistentVolumeClaim": {"claimName": "x"}})).unwrap(), []);
     }
 

@@ -3,6 +3,7 @@
 mod batch;
 mod bundle;
 mod explain_overhead;
+pub(crate) mod input;
 mod render;
 mod scene;
 mod schema;
@@ -38,4 +39,11 @@ pub(crate) fn run(tool: Tool) -> ExitCode {
         Tool::ExplainOverhead(args) => explain_overhead::run(&args),
         Tool::Schema(what) => schema::run(&what),
     }
+}
+
+/// Fresh random bits: the standard library keys every hasher anew from the system's own source.
+pub(crate) fn random_seed() -> kubevirt_rs::admission::Seed {
+    use std::hash::{BuildHasher, RandomState};
+    let half = || u128::from(RandomState::new().hash_one(()));
+    kubevirt_rs::admission::Seed((half() << 64) | half())
 }

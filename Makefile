@@ -1,0 +1,41 @@
+# kubevirt-rs. Every target installs what it needs on a fresh Debian 12 (root or sudo), and does nothing that is done.
+SHELL := /bin/bash
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+TARGET := $(CARGO_TARGET_DIR)/x86_64-unknown-linux-gnu
+BIN := target/kubevirt-rs
+# the variables by which Cargo finds the static libvirt client
+LIBVIRT = . deploy/libvirt/env.sh;
+
+.PHONY: build run test bench audit fmt setup-% libvirt guests
+
+build: setup-build libvirt ## the stripped static binary, at target/kubevirt-rs
+	$(LIBVIRT) cargo build --release --locked
+	mkdir -p target && cp -f $(TARGET)/release/kubevirt-rs $(BIN)
+
+run: setup-run build ## boot the smallest example and attach this terminal to its console
+	tiny=$$(tests/guests/build.sh tiny) && exec $(BIN) launcher --vmi examples/vmi-tiny.yaml \
+	  --image localhost/kubevirt-rs/tiny:latest=$$tiny/tiny.oci.tar --forward 8080:80 --forward 2222:22
+
+test: setup-test build guests ## formatting, lints, documentation and every test
+	cargo fmt --all --check
+	$(LIBVIRT) cargo clippy --locked --all-targets --workspace -- -D warnings
+	$(LIBVIRT) RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace --document-private-items
+	$(LIBVIRT) KUBEVIRT_RS=$(CURDIR)/$(BIN) cargo test --locked --workspace
+
+bench: setup-test build guests ## the figures that README quotes
+	KUBEVIRT_RS=$(CURDIR)/$(BIN) benches/run.sh
+
+audit: setup-build ## licences, bans and sources of the dependencies
+	deploy/audit.sh
+
+fmt:
+	cargo fmt --all
+
+setup-%:
+	@deploy/setup.sh $*
+
+libvirt:
+	@deploy/libvirt/build.sh >/dev/null
+
+guests:
+	@tests/guests/build.sh tiny >/dev/null && tests/guests/build.sh debian >/dev/null

@@ -1,0 +1,118 @@
+//! A connection to a libvirt daemon, and one domain of it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+use virt::sys;
+
+use super::Lifecycle;
+use super::events;
+
+/// Why a call of libvirt failed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("Failed to {action}: {message}")]
+pub(crate) struct LibvirtError {
+    action: &'static str,
+    /// libvirt's own words.
+    pub(crate) message: String,
+}
+
+impl LibvirtError {
+    pub(super) fn new(action: &'static str, error: &virt::error::Error) -> Self {
+        Self { action, message: error.message().to_owned() }
+    }
+
+    pub(super) fn last(action: &'static str) -> Self {
+        Self::new(action, &virt::error::Error::last_error())
+    }
+
+    pub(super) fn other(action: &'static str, message: String) -> Self {
+        Self { action, message }
+    }
+}
+
+/// Runs a call of libvirt where it may block.
+async fn blocking<T: Send + 'static>(
+    action: &'static str,
+    call: impl FnOnce() -> Result<T, virt::error::Error> + Send + 'static,
+) -> Result<T, LibvirtError> {
+    match spawn_blocking(call).await {
+        Ok(result) => result.map_err(|e| LibvirtError::new(action, &e)),
+        Err(e) => Err(LibvirtError::other(action, e.to_string())),
+    }
+}
+
+/// A connection.
+pub(crate) struct Connection {
+    inner: Arc<virt::connect::Connect>,
+}
+
+impl Connection {
+    /// Connects to the session daemon behind a socket.
+    pub(crate) async fn open(socket: &Path) -> Result<Self, LibvirtError> {
+        events::start_loop()?;
+        let uri = format!("qemu+unix:///session?socket={}", socket.display());
+        let inner = blocking("connect to libvirt", move || virt::connect::Connect::open(Some(&uri))).await?;
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The life of every domain from now on.
+    pub(crate) fn lifecycle(&self) -> Result<mpsc::UnboundedReceiver<Lifecycle>, LibvirtError> {
+        events::register(&self.inner)
+    }
+
+    /// Defines a domain.
+    pub(crate) async fn define(&self, xml: String) -> Result<Domain, LibvirtError> {
+        let connection = Arc::clone(&self.inner);
+        let inner = blocking("define the domain", move || virt::domain::Domain::define_xml(&connection, &xml)).await?;
+        Ok(Domain { inner: Arc::new(inner) })
+    }
+}
+
+/// A domain.
+#[derive(Clone)]
+pub(crate) struct Domain {
+    inner: Arc<virt::domain::Domain>,
+}
+
+impl Domain {
+    async fn call<T: Send + 'static>(
+        &self,
+        action: &'static str,
+        call: impl FnOnce(&virt::domain::Domain) -> Result<T, virt::error::Error> + Send + 'static,
+    ) -> Result<T, LibvirtError> {
+        let inner = Arc::clone(&self.inner);
+        blocking(action, move || call(&inner)).await
+    }
+
+    /// Starts QEMU; the guest's processors stand still until [`Domain::resume`].
+    pub(crate) async fn start_paused(&self) -> Result<(), LibvirtError> {
+        self.call("start the domain", |d| d.create_with_flags(sys::VIR_DOMAIN_START_PAUSED)).await.map(drop)
+    }
+
+    pub(crate) async fn resume(&self) -> Result<(), LibvirtError> {
+        self.call("resume the domain", virt::domain::Domain::resume).await.map(drop)
+    }
+
+    /// Presses the power button.
+    pub(crate) async fn press_power_button(&self) -> Result<(), LibvirtError> {
+        self.call("press the guest's power button", |d| d.shutdown_flags(sys::VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN)).await.map(drop)
+    }
+
+    /// Asks the guest agent to power off.
+    pub(crate) async fn ask_agent_to_power_off(&self) -> Result<(), LibvirtError> {
+        self.call("ask the guest agent to power off", |d| d.shutdown_flags(sys::VIR_DOMAIN_SHUTDOWN_GUEST_AGENT)).await.map(drop)
+    }
+
+    /// Ends QEMU.
+    pub(crate) async fn destroy(&self) -> Result<(), LibvirtError> {
+        self.call("end the domain", virt::domain::Domain::destroy).await
+    }
+
+    /// A command of QEMU's monitor for people. Its answer is empty when all went well.
+    pub(crate) async fn monitor(&self, command: String) -> Result<String, LibvirtError> {
+        self.call("give QEMU a command", move |d| d.qemu_monitor_command(&command, sys::VIR_DOMAIN_QEMU_MONITOR_COMMAND_HMP)).await
+    }
+}

@@ -1,0 +1,26 @@
+//! Files that are written once and whole.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Makes a folder, and those above it, for this user alone.
+pub(crate) fn private_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Writes a new file for this user alone; what stands there already is an error, and no link is followed.
+pub(crate) fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        private_dir(parent)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(content)
+}
+
+/// The end of a text file, at most `bytes` of it; nothing if it cannot be read.
+pub(crate) fn tail(path: &Path, bytes: usize) -> String {
+    let content = fs::read(path).unwrap_or_default();
+    String::from_utf8_lossy(&content[content.len().saturating_sub(bytes)..]).into_owned()
+}

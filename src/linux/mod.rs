@@ -1,0 +1,11 @@
+//! What only the kernel can do: namespaces, processes, terminals, devices.
+//!
+//! Together with `libvirt` this is the only room that holds `unsafe`.
+
+pub(crate) mod children;
+pub(crate) mod files;
+pub(crate) mod kvm;
+pub(crate) mod memory;
+pub(crate) mod sandbox;
+pub(crate) mod scratch;
+pub(crate) mod terminal;

@@ -1,0 +1,36 @@
+//! The guest's screen at a TCP address: VNC, handed through to QEMU's socket.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+
+use tokio::net::UnixStream;
+
+use super::Refusal;
+
+/// Takes the address.
+pub(super) fn bind(address: SocketAddr) -> Result<TcpListener, Refusal> {
+    let fault = |e| Refusal::host(vec![format!("--vnc {address}: the address cannot be used ({e}); choose another")]);
+    let listener = TcpListener::bind(address).map_err(fault)?;
+    listener.set_nonblocking(true).map_err(fault)?;
+    Ok(listener)
+}
+
+/// Serves the screen until the launcher ends.
+pub(super) fn serve(listener: TcpListener, socket: PathBuf) -> std::io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    tokio::spawn(async move {
+        while let Ok((mut viewer, _)) = listener.accept().await {
+            let socket = socket.clone();
+            tokio::spawn(async move {
+                match UnixStream::connect(&socket).await {
+                    // either side may leave at any time
+                    Ok(mut qemu) => drop(tokio::io::copy_bidirectional(&mut viewer, &mut qemu).await),
+                    Err(error) => {
+                        tracing::warn!(%error, "The guest has no screen to show; does the machine set autoattachGraphicsDevice to false?")
+                    }
+                }
+            });
+        }
+    });
+    Ok(())
+}
