@@ -65,6 +65,10 @@ pub struct Facts {
     pub migration_target: bool,
     /// Arguments that are handed to QEMU as they are, after the guest's own.
     pub qemu_args: Vec<String>,
+    /// Whether two attributes are written as KubeVirt writes them although libvirt's schema knows them not: `accessMode`
+    /// of a shared file system, and the name of the volume at a block device. libvirt passes over both; a hook sidecar
+    /// that was made for KubeVirt may look for them.
+    pub kubevirt_spelling: bool,
     /// Where files and sockets are.
     pub paths: Paths,
 }
@@ -94,6 +98,7 @@ impl Default for Facts {
             pci_numa_aware: false,
             migration_target: false,
             qemu_args: Vec::new(),
+            kubevirt_spelling: false,
             paths: Paths::default(),
         }
     }
@@ -144,12 +149,12 @@ pub struct Firmware {
     pub secure_boot: Option<Efi>,
     /// For AMD SEV and SEV-ES.
     pub sev: Option<Efi>,
-    /// For AMD SEV-SNP: one stateless image.
-    pub snp: Option<String>,
-    /// For Intel TDX: one stateless image.
-    pub tdx: Option<String>,
-    /// For Intel TDX with SecureBoot: one stateless image.
-    pub tdx_secure_boot: Option<String>,
+    /// For AMD SEV-SNP.
+    pub snp: Option<Rom>,
+    /// For Intel TDX.
+    pub tdx: Option<Rom>,
+    /// For Intel TDX with SecureBoot.
+    pub tdx_secure_boot: Option<Rom>,
 }
 
 /// A UEFI image: its code, and the variables with which a new guest starts.
@@ -160,6 +165,17 @@ pub struct Efi {
     pub code: String,
     /// The template of the variables.
     pub vars: String,
+}
+
+/// A UEFI image that keeps no variables, because it is measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rom {
+    /// The code.
+    pub code: String,
+    /// Whether libvirt shall insist on SecureBoot: it then adds system management mode, which TDX does not have.
+    #[serde(default)]
+    pub secure: bool,
 }
 
 /// What SMBIOS says about the maker of the machine.

@@ -3,7 +3,7 @@
 use kubevirt_api::v1::{self, StartStrategy};
 
 use super::error::{ConvertError, Fault, Result};
-use super::facts::{Efi, Smbios};
+use super::facts::{Efi, Rom, Smbios};
 use super::guest::{Guest, Protection};
 use super::model::{AcpiTable, Loader, Nvram, Os, Sysinfo};
 
@@ -55,14 +55,15 @@ fn efi(guest: &Guest<'_>, os: &mut Os) -> Result<()> {
     };
     match guest.protection {
         Protection::Snp | Protection::Tdx => {
-            // these measure the image: it keeps no variables. A secure loader would imply SMM, which TDX lacks
-            let (kind, path) = match (guest.protection, secure) {
-                (Protection::Snp, false) => ("AMD SEV-SNP", &there.snp),
+            // these measure the image: it keeps no variables
+            let (kind, rom) = match (guest.protection, secure) {
                 (Protection::Tdx, false) => ("Intel TDX", &there.tdx),
                 (Protection::Tdx, true) => ("Intel TDX", &there.tdx_secure_boot),
-                _ => ("AMD SEV-SNP", &None),
+                (_, false) => ("AMD SEV-SNP", &there.snp),
+                (_, true) => ("AMD SEV-SNP", &None),
             };
-            os.loader = Some(image(false, path.as_ref().ok_or_else(|| missing(kind, secure))?, "rom"));
+            let Rom { code, secure } = rom.as_ref().ok_or_else(|| missing(kind, secure))?;
+            os.loader = Some(image(*secure, code, "rom"));
         }
         Protection::Sev => {
             let Efi { code, vars } = there.sev.as_ref().filter(|_| !secure).ok_or_else(|| missing("AMD SEV", secure))?;

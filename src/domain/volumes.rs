@@ -33,11 +33,11 @@ pub(super) fn permanent(guest: &Guest<'_>, volume: &Volume, position: usize, fie
     } else if let Some(host) = &volume.host_disk {
         content(Source::File(own(&|p| p.host_disk(name, &host.path))), known, disk);
     } else if volume.persistent_volume_claim.is_some() || volume.data_volume.is_some() {
-        content(claim(name, known, paths), known, disk);
+        content(claim(guest, name, known), known, disk);
         discard(known, disk);
     } else if volume.ephemeral.is_some() {
         overlay(paths, name, disk);
-        disk.backing_store = Some(BackingStore { format: RAW.to_owned(), source: claim(name, known, paths) });
+        disk.backing_store = Some(BackingStore { format: RAW.to_owned(), source: claim(guest, name, known) });
     } else if volume.empty_disk.is_some() {
         disk.driver.format = QCOW2;
         disk.driver.discard = true;
@@ -88,10 +88,15 @@ pub(super) fn none(disk: &mut Disk) {
 }
 
 /// A claim, whatever it is.
-fn claim(name: &str, known: &VolumeFacts, paths: &Paths) -> Source {
+fn claim(guest: &Guest<'_>, name: &str, known: &VolumeFacts) -> Source {
+    let paths = &guest.facts.paths;
     let usual = || if known.block { paths.claim_device(name) } else { paths.claim_file(name) };
     let path = known.path.clone().unwrap_or_else(usual);
-    if known.block { Source::Block { device: path, name: Some(name.to_owned()) } } else { Source::File(path) }
+    if known.block {
+        Source::Block { device: path, name: guest.facts.kubevirt_spelling.then(|| name.to_owned()) }
+    } else {
+        Source::File(path)
+    }
 }
 
 /// An image that is the guest's own and stays; what changes in it may be tracked by an overlay.

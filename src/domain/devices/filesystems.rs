@@ -4,6 +4,13 @@ use super::super::guest::Guest;
 use super::super::model::Filesystem;
 
 pub(super) fn convert(guest: &Guest<'_>) -> Vec<Filesystem> {
+    let facts = guest.facts;
     let shared = guest.devices().filesystems.iter().filter(|filesystem| filesystem.virtiofs.is_some());
-    shared.map(|filesystem| Filesystem { tag: filesystem.name.clone(), socket: guest.facts.paths.virtiofs(&filesystem.name) }).collect()
+    shared
+        .map(|source| Filesystem {
+            tag: source.name.clone(),
+            socket: facts.paths.virtiofs(&source.name),
+            kubevirt_spelling: facts.kubevirt_spelling,
+        })
+        .collect()
 }

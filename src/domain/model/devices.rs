@@ -55,6 +55,8 @@ pub struct Filesystem {
     pub tag: String,
     /// The socket of virtiofsd.
     pub socket: String,
+    /// Whether the access mode is spelled as KubeVirt does.
+    pub kubevirt_spelling: bool,
 }
 
 /// A serial port whose other end is a socket.
@@ -219,7 +221,7 @@ impl Element for Filesystem {
     fn write(&self, x: &mut Xml) {
         x.element("filesystem", |x| {
             x.attribute("type", "mount");
-            x.attribute("accessmode", "passthrough");
+            x.attribute(if self.kubevirt_spelling { "accessMode" } else { "accessmode" }, "passthrough");
             x.leaf("driver", &[("type", &"virtiofs"), ("queue", &1024u32)]);
             x.leaf("source", &[("socket", &self.socket)]);
             x.leaf("target", &[("dir", &self.tag)]);

@@ -91,7 +91,7 @@ pub enum Source {
     Block {
         /// The device.
         device: String,
-        /// The name of the volume.
+        /// The name of the volume, where KubeVirt's spelling is asked for.
         name: Option<String>,
     },
     /// In an empty drive: nowhere.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use kubevirt_rs::api::v1::VirtualMachineInstance;
-use kubevirt_rs::domain::facts::{Efi, Firmware, HostCpu, NumaCell, Smbios, VolumeFacts, Volumes};
+use kubevirt_rs::domain::facts::{Efi, Firmware, HostCpu, NumaCell, Rom, Smbios, VolumeFacts, Volumes};
 use kubevirt_rs::domain::{Facts, convert};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -37,7 +37,9 @@ struct Question {
 /// Runs `render domain`.
 pub(crate) fn run(args: &Args) -> ExitCode {
     let Some(file) = args.file.as_ref().filter(|_| !args.batch) else {
-        let (tcg, kvm) = (example(false), example(true));
+        // these answers are compared with KubeVirt's, attribute by attribute
+        let spelled = |kvm| Facts { kubevirt_spelling: true, ..example(kvm) };
+        let (tcg, kvm) = (spelled(false), spelled(true));
         return batch::run(|question: Question| match question.facts.as_str() {
             "tcg" => answer(&question.vmi, &tcg),
             "kvm" => answer(&question.vmi, &kvm),
@@ -80,6 +82,7 @@ fn print(file: &Path, facts: &str) -> anyhow::Result<String> {
 fn example(kvm: bool) -> Facts {
     let firmware = |name: &str| format!("/usr/share/OVMF/OVMF_{name}.fd");
     let efi = |code: &str, vars: &str| Some(Efi { code: firmware(code), vars: firmware(vars) });
+    let rom = |code: &str, secure| Some(Rom { code: firmware(code), secure });
     let maker = || "KubeVirt".to_owned();
     Facts {
         hypervisor_device: kvm,
@@ -91,9 +94,9 @@ fn example(kvm: bool) -> Facts {
             plain: efi("CODE", "VARS"),
             secure_boot: efi("CODE.secboot", "VARS.secboot"),
             sev: efi("CODE", "VARS"),
-            snp: Some(firmware("CODE")),
-            tdx: Some(firmware("CODE")),
-            tdx_secure_boot: Some(firmware("CODE.secboot")),
+            snp: rom("CODE", false),
+            tdx: rom("CODE", false),
+            tdx_secure_boot: rom("CODE.secboot", true),
         },
         smbios: Some(Smbios { manufacturer: maker(), family: maker(), product: "None".to_owned(), ..Smbios::default() }),
         free_page_reporting: !kvm,
