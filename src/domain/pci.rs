@@ -6,17 +6,19 @@ use kubevirt_api::v1::{DiskBus, InputBus};
 
 use super::error::{ConvertError, Fault, Result};
 use super::guest::Guest;
-use super::model::{Address, Controller, ControllerKind, Domain, HostSource, PciAddress};
+use super::model::{Address, Controller, ControllerKind, Devices, Domain, HostSource, PciAddress};
 
-/// The last slot of the root bus.
-const LAST_SLOT: u8 = 0x1f;
+/// The slot of the machine's first sound card.
+const SOUND_SLOT: u8 = 0x1b;
+/// The slot of the machine's SATA controller, which is the last one.
+const SATA_SLOT: u8 = 0x1f;
 /// Buses are numbered from here downwards, so that those of the machine itself, which count upwards, have room.
 const BUSES: u32 = 255;
 
 /// Gives every PCI device without an address a slot of its own on the root bus.
 pub(super) fn on_root_bus(domain: &mut Domain) -> Result<()> {
-    let mut next = Slots { last: 1 };
     let devices = &mut domain.devices;
+    let mut next = Slots { last: 1, taken: explicit(devices) };
     for interface in &mut devices.interfaces {
         next.place(&mut interface.address)?;
     }
@@ -46,9 +48,21 @@ pub(super) fn on_root_bus(domain: &mut Domain) -> Result<()> {
     next.place(&mut devices.balloon.address)
 }
 
+/// The slots of the root bus that the VMI itself gives to a device.
+fn explicit(devices: &Devices) -> Vec<u8> {
+    let disks = devices.disks.iter().filter_map(|disk| match disk.address {
+        Some(Address::Pci(address)) => Some(address),
+        _ => None,
+    });
+    let others =
+        devices.interfaces.iter().map(|interface| interface.address).chain(devices.host_devices.iter().map(|device| device.address));
+    disks.chain(others.flatten()).filter(|address| address.domain == 0 && address.bus == 0).map(|address| address.slot).collect()
+}
+
 /// Slots of the root bus.
 struct Slots {
     last: u8,
+    taken: Vec<u8>,
 }
 
 impl Slots {
@@ -59,14 +73,15 @@ impl Slots {
         Ok(())
     }
 
-    /// The next free slot: the first ones belong to the root itself and the display, two others to the SATA controller
-    /// and the sound card of the machine.
+    /// The next free slot; the first two belong to the root itself and the display.
     fn slot(&mut self) -> Result<PciAddress> {
-        self.last = match self.last.saturating_add(1) {
-            taken @ (0x1b | LAST_SLOT) => taken + 1,
-            free => free,
-        };
-        if self.last > LAST_SLOT {
+        loop {
+            self.last = self.last.saturating_add(1);
+            if !matches!(self.last, SOUND_SLOT | SATA_SLOT) && !self.taken.contains(&self.last) {
+                break;
+            }
+        }
+        if self.last > SATA_SLOT {
             let what = "there are more devices than slots on the root bus".to_owned();
             let right = "use fewer devices, or take the annotation kubevirt.io/placePCIDevicesOnRootComplex away";
             return Err(ConvertError::new("metadata.annotations", Fault::Conflict { what, right }));

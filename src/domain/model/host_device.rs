@@ -1,7 +1,7 @@
 //! Devices of the host that the guest has for itself.
 
 use super::super::xml::{Element, Xml};
-use super::{Address, PciAddress, alias};
+use super::{PciAddress, alias};
 
 /// A device of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,20 +44,20 @@ pub enum HostSource {
 impl Element for HostDevice {
     fn write(&self, x: &mut Xml) {
         x.element("hostdev", |x| {
-            let (kind, mode, managed, model) = match &self.source {
-                // libvirt takes a PCI device for a subsystem device by itself; the pod has bound its driver already
-                HostSource::Pci(_) => ("pci", None, Some("no"), None),
-                HostSource::Mdev { model, .. } => ("mdev", Some("subsystem"), None, Some(*model)),
-                HostSource::Usb { .. } => ("usb", Some("subsystem"), None, None),
+            let (kind, managed, model) = match &self.source {
+                // the driver of a PCI device was bound before the pod got it
+                HostSource::Pci(_) => ("pci", Some("no"), None),
+                HostSource::Mdev { model, .. } => ("mdev", None, Some(*model)),
+                HostSource::Usb { .. } => ("usb", None, None),
             };
-            x.attribute("mode", &mode);
+            x.attribute("mode", "subsystem");
             x.attribute("type", kind);
             x.attribute("managed", &managed);
             x.attribute("model", &model);
             x.attribute("display", &self.display.then_some("on"));
             x.attribute("ramfb", &self.ram_fb.then_some("on"));
             x.element("source", |x| match &self.source {
-                HostSource::Pci(address) => Address::Pci(*address).write(x),
+                HostSource::Pci(address) => x.element("address", |x| address.attributes(x)),
                 HostSource::Mdev { uuid, .. } => x.leaf("address", &[("uuid", uuid)]),
                 HostSource::Usb { bus, device } => x.leaf("address", &[("bus", bus), ("device", device)]),
             });
