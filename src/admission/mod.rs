@@ -4,12 +4,16 @@
 
 mod cause;
 mod decode;
+pub mod eviction;
+mod existing;
 mod kinds;
 mod live_update;
 pub mod mutate;
 mod path;
 pub(crate) mod request;
 mod seed;
+#[cfg(test)]
+mod testing;
 pub mod validate;
 
 pub use cause::{Cause, Findings, Reason};

@@ -1,5 +1,7 @@
 //! What objects look like once they are in: one file a kind or area.
 
+pub mod clone;
+pub mod migration;
 pub mod vm;
 pub mod vmi;
 

@@ -1,15 +1,30 @@
 //! What is wrong with an object: one file a kind or area, one small function a rule.
 
 mod architecture;
+pub mod backup;
+pub mod clone;
 mod data_volumes;
+pub mod export;
 mod hotplug;
 mod hyperv;
 mod instance;
+pub mod instancetype;
+pub mod kubevirt;
 pub(crate) mod matchers;
 mod metadata;
+pub mod migration;
+pub mod migration_policy;
 pub(crate) mod naming;
 mod paths;
+pub mod plugin;
+pub mod pool;
+pub mod preference;
+pub mod preset;
+mod reference;
+pub mod replicaset;
+pub mod restore;
 pub(crate) mod selectors;
+pub mod snapshot;
 mod spec;
 pub mod vm;
 mod vm_status;

@@ -8,6 +8,8 @@ use crate::api::v1::{Disk, DiskBus, DiskErrorPolicy, DriverCache, DriverIo};
 use crate::config::Gate;
 
 pub(super) const RULES: &[Rule] = &[names, judge, reservations, filesystems];
+/// Those of the disks themselves, whatever else the instance has.
+pub(super) const DISKS: &[Rule] = &[names, judge];
 
 const SERIAL_LENGTH: usize = 256;
 const SMALLEST_BLOCK: u64 = 512;

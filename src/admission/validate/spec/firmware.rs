@@ -6,6 +6,8 @@ use crate::admission::{Cause, Path};
 use crate::api::v1::{DomainSpec, Features, Firmware, KernelBoot};
 
 pub(super) const RULES: &[Rule] = &[acpi_tables, one_bootloader, kernel_boot, secure_boot];
+/// Those that hang on nothing else than the firmware.
+pub(super) const BOOT: &[Rule] = &[one_bootloader, kernel_boot];
 
 fn acpi_tables(s: &Subject, causes: &mut Vec<Cause>) {
     let Some(acpi) = s.domain().firmware.as_ref().and_then(|f| f.acpi.as_ref()) else { return };

@@ -72,6 +72,13 @@ pub(super) fn judge(subject: &Subject, causes: &mut Vec<Cause>) {
     }
 }
 
+/// Judges the part that presets have: disks and firmware, before they are merged into an instance.
+pub(super) fn judge_part(subject: &Subject, causes: &mut Vec<Cause>) {
+    for rule in disks::DISKS.iter().chain(firmware::BOOT) {
+        rule(subject, causes);
+    }
+}
+
 impl<'a> Subject<'a> {
     fn domain(&self) -> &'a DomainSpec {
         &self.spec.domain
