@@ -4,8 +4,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Findings, Request, Verdict, decode, mutate, validate};
+use super::{Cause, Findings, Operation, Reason, Request, Verdict, decode, mutate, validate};
 use crate::api::{backup, clone, export, instancetype, migrations, plugin, pool, snapshot, v1};
+use crate::schema::{self, FaultKind};
 
 /// A kind and how it is reviewed.
 struct Kind {
@@ -15,49 +16,51 @@ struct Kind {
 
 /// Every kind that admission knows. What is not here passes as it is.
 const KINDS: &[Kind] = &[
-    Kind { name: "VirtualMachineInstance", review: |r| typed::<v1::VirtualMachineInstance>(r, mutate::vmi::admit, validate::vmi::judge) },
-    Kind { name: "VirtualMachine", review: |r| typed::<v1::VirtualMachine>(r, mutate::vm::admit, validate::vm::judge) },
+    Kind {
+        name: "VirtualMachineInstance",
+        review: |r| defaulted::<v1::VirtualMachineInstance>(r, Part::All, mutate::vmi::admit, validate::vmi::judge),
+    },
+    Kind { name: "VirtualMachine", review: |r| defaulted::<v1::VirtualMachine>(r, Part::All, mutate::vm::admit, validate::vm::judge) },
     Kind {
         name: "VirtualMachineInstanceMigration",
-        review: |r| typed::<v1::VirtualMachineInstanceMigration>(r, mutate::migration::admit, validate::migration::judge),
+        review: |r| {
+            defaulted::<v1::VirtualMachineInstanceMigration>(r, Part::One("metadata"), mutate::migration::admit, validate::migration::judge)
+        },
     },
     Kind {
         name: "VirtualMachineInstanceReplicaSet",
-        review: |r| typed::<v1::VirtualMachineInstanceReplicaSet>(r, as_it_is, validate::replicaset::judge),
+        review: |r| judged::<v1::VirtualMachineInstanceReplicaSet>(r, validate::replicaset::judge),
     },
-    Kind {
-        name: "VirtualMachineInstancePreset",
-        review: |r| typed::<v1::VirtualMachineInstancePreset>(r, as_it_is, validate::preset::judge),
-    },
-    Kind { name: "VirtualMachinePool", review: |r| typed::<pool::VirtualMachinePool>(r, as_it_is, validate::pool::judge) },
-    Kind { name: "KubeVirt", review: |r| typed::<v1::KubeVirt>(r, as_it_is, validate::kubevirt::judge) },
-    Kind { name: "MigrationPolicy", review: |r| typed::<migrations::MigrationPolicy>(r, as_it_is, validate::migration_policy::judge) },
+    Kind { name: "VirtualMachineInstancePreset", review: |r| judged::<v1::VirtualMachineInstancePreset>(r, validate::preset::judge) },
+    Kind { name: "VirtualMachinePool", review: |r| judged::<pool::VirtualMachinePool>(r, validate::pool::judge) },
+    Kind { name: "KubeVirt", review: |r| judged::<v1::KubeVirt>(r, validate::kubevirt::judge) },
+    Kind { name: "MigrationPolicy", review: |r| judged::<migrations::MigrationPolicy>(r, validate::migration_policy::judge) },
     Kind {
         name: "VirtualMachineInstancetype",
-        review: |r| typed::<instancetype::VirtualMachineInstancetype>(r, as_it_is, validate::instancetype::judge),
+        review: |r| judged::<instancetype::VirtualMachineInstancetype>(r, validate::instancetype::judge),
     },
     Kind {
         name: "VirtualMachineClusterInstancetype",
-        review: |r| typed::<instancetype::VirtualMachineClusterInstancetype>(r, as_it_is, validate::instancetype::judge_cluster),
+        review: |r| judged::<instancetype::VirtualMachineClusterInstancetype>(r, validate::instancetype::judge_cluster),
     },
-    Kind {
-        name: "VirtualMachinePreference",
-        review: |r| typed::<instancetype::VirtualMachinePreference>(r, as_it_is, validate::preference::judge),
-    },
+    Kind { name: "VirtualMachinePreference", review: |r| judged::<instancetype::VirtualMachinePreference>(r, validate::preference::judge) },
     Kind {
         name: "VirtualMachineClusterPreference",
-        review: |r| typed::<instancetype::VirtualMachineClusterPreference>(r, as_it_is, validate::preference::judge_cluster),
+        review: |r| judged::<instancetype::VirtualMachineClusterPreference>(r, validate::preference::judge_cluster),
     },
-    Kind { name: "VirtualMachineSnapshot", review: |r| typed::<snapshot::VirtualMachineSnapshot>(r, as_it_is, validate::snapshot::judge) },
-    Kind { name: "VirtualMachineRestore", review: |r| typed::<snapshot::VirtualMachineRestore>(r, as_it_is, validate::restore::judge) },
-    Kind { name: "VirtualMachineExport", review: |r| typed::<export::VirtualMachineExport>(r, as_it_is, validate::export::judge) },
-    Kind { name: "VirtualMachineClone", review: |r| typed::<clone::VirtualMachineClone>(r, mutate::clone::admit, validate::clone::judge) },
-    Kind { name: "VirtualMachineBackup", review: |r| typed::<backup::VirtualMachineBackup>(r, as_it_is, validate::backup::judge) },
+    Kind { name: "VirtualMachineSnapshot", review: |r| judged::<snapshot::VirtualMachineSnapshot>(r, validate::snapshot::judge) },
+    Kind { name: "VirtualMachineRestore", review: |r| judged::<snapshot::VirtualMachineRestore>(r, validate::restore::judge) },
+    Kind { name: "VirtualMachineExport", review: |r| judged::<export::VirtualMachineExport>(r, validate::export::judge) },
+    Kind {
+        name: "VirtualMachineClone",
+        review: |r| defaulted::<clone::VirtualMachineClone>(r, Part::One("spec"), mutate::clone::admit, validate::clone::judge),
+    },
+    Kind { name: "VirtualMachineBackup", review: |r| judged::<backup::VirtualMachineBackup>(r, validate::backup::judge) },
     Kind {
         name: "VirtualMachineBackupTracker",
-        review: |r| typed::<backup::VirtualMachineBackupTracker>(r, as_it_is, validate::backup::judge_tracker),
+        review: |r| judged::<backup::VirtualMachineBackupTracker>(r, validate::backup::judge_tracker),
     },
-    Kind { name: "Plugin", review: |r| typed::<plugin::Plugin>(r, as_it_is, validate::plugin::judge) },
+    Kind { name: "Plugin", review: |r| judged::<plugin::Plugin>(r, validate::plugin::judge) },
 ];
 
 /// Reviews the object by what its kind asks for.
@@ -68,34 +71,93 @@ pub(super) fn review(request: &Request) -> Verdict {
     }
 }
 
-/// The defaults of a kind that has none.
-fn as_it_is<T>(_: &mut T, _: Option<&T>, _: &Request, _: &mut Findings) {}
+/// What the defaults of a kind may change.
+#[derive(Clone, Copy)]
+enum Part {
+    All,
+    One(&'static str),
+}
 
-/// The road that every kind takes: decode, `mutate` (which may already deny), `validate` what came out.
-/// `validate` sees the defaulted object, and the old one when there is one.
-fn typed<T: Serialize + DeserializeOwned>(
+/// The road that most kinds take: judge the form, decode, judge. The object stays as it was given.
+fn judged<T: DeserializeOwned>(request: &Request, judge: fn(&T, Option<&T>, &Request, &mut Findings)) -> Verdict {
+    let mut findings = Findings::default();
+    if let Some((object, old)) = read::<T>(request, &mut findings) {
+        judge(&object, old.as_ref(), request, &mut findings);
+    }
+    answer(request.object.clone(), findings)
+}
+
+/// The road of kinds with defaults: judge the form, decode, `mutate` (which may already deny), judge what came out.
+/// `judge` sees the defaulted object, and the old one when there is one.
+fn defaulted<T: Serialize + DeserializeOwned>(
     request: &Request,
+    part: Part,
     mutate: fn(&mut T, Option<&T>, &Request, &mut Findings),
-    validate: fn(&T, Option<&T>, &Request, &mut Findings),
+    judge: fn(&T, Option<&T>, &Request, &mut Findings),
 ) -> Verdict {
     let mut findings = Findings::default();
-    match objects::<T>(request) {
-        Ok((mut object, old)) => {
-            mutate(&mut object, old.as_ref(), request, &mut findings);
-            if findings.causes.is_empty() {
-                validate(&object, old.as_ref(), request, &mut findings);
-            }
-            let value = serde_json::to_value(&object).unwrap_or_else(|_| request.object.clone());
-            answer(value, findings)
+    let Some((mut object, old)) = read::<T>(request, &mut findings) else { return answer(request.object.clone(), findings) };
+    let before = match part {
+        Part::All => None,
+        Part::One(name) => serde_json::to_value(&object).ok().and_then(|value| value.get(name).cloned()),
+    };
+    mutate(&mut object, old.as_ref(), request, &mut findings);
+    if findings.causes.is_empty() {
+        judge(&object, old.as_ref(), request, &mut findings);
+    }
+    let mut value = serde_json::to_value(&object).unwrap_or_else(|_| request.object.clone());
+    if let Part::One(name) = part {
+        let after = value.get_mut(name).map(Value::take).filter(|after| Some(after) != before.as_ref());
+        value = request.object.clone();
+        if let (Some(after), Some(fields)) = (after, value.as_object_mut()) {
+            fields.insert(name.to_owned(), after);
         }
-        Err(cause) => {
-            findings.deny(cause);
-            answer(request.object.clone(), findings)
+    }
+    answer(value, findings)
+}
+
+/// The object and the one that it replaces, if they can be read.
+fn read<T: DeserializeOwned>(request: &Request, findings: &mut Findings) -> Option<(T, Option<T>)> {
+    form(request, findings);
+    if !findings.causes.is_empty() {
+        return None;
+    }
+    objects::<T>(request).map_err(|cause| findings.deny(cause)).ok()
+}
+
+/// Judges the form of the document, as the API server does before anyone else sees it. What a schema does not know,
+/// the API server drops, and says so.
+fn form(request: &Request, findings: &mut Findings) {
+    if request.operation == Operation::Delete {
+        return;
+    }
+    for fault in schema::check_update(request.kind, request.object, request.old) {
+        if fault.is_warning() {
+            findings.warn(fault.to_string());
+        } else {
+            findings.deny(Cause { reason: reason(fault.kind), field: fault.path, message: fault.message });
         }
     }
 }
 
-fn objects<T: DeserializeOwned>(request: &Request) -> Result<(T, Option<T>), super::Cause> {
+fn reason(kind: FaultKind) -> Reason {
+    match kind {
+        FaultKind::Required => Reason::Required,
+        FaultKind::Type => Reason::TypeInvalid,
+        FaultKind::Value => Reason::NotSupported,
+        FaultKind::Duplicate => Reason::Duplicate,
+        FaultKind::TooLarge => Reason::TooLong,
+        FaultKind::Kind
+        | FaultKind::Bounds
+        | FaultKind::Length
+        | FaultKind::Pattern
+        | FaultKind::Format
+        | FaultKind::Rule
+        | FaultKind::UnknownField => Reason::Invalid,
+    }
+}
+
+fn objects<T: DeserializeOwned>(request: &Request) -> Result<(T, Option<T>), Cause> {
     Ok((decode::object(request.object)?, request.old.map(decode::object).transpose()?))
 }
 

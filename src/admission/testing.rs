@@ -21,6 +21,7 @@ fn ask<T>(
         object: objects.0,
         old: objects.1,
         user: "somebody",
+        user_node: None,
         namespace: "kubevirt",
         cluster: cluster.as_array().unwrap(),
         seed: Seed(7),

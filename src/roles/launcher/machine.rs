@@ -150,6 +150,7 @@ impl Judge<'_> {
             object,
             old: None,
             user: "kubernetes-admin",
+            user_node: None,
             namespace: "kubevirt",
             cluster: self.cluster,
             seed: random(),
