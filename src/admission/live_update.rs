@@ -10,7 +10,7 @@ const BLOCK: i128 = 2 * MEBIBYTE;
 const GIBIBYTE: i128 = 1024 * MEBIBYTE;
 
 /// Says why the memory cannot grow up to `most`, if it cannot.
-pub(super) fn memory(spec: &VirtualMachineInstanceSpec, most: Option<&Quantity>) -> Result<(), String> {
+pub(crate) fn memory(spec: &VirtualMachineInstanceSpec, most: Option<&Quantity>) -> Result<(), String> {
     let domain = &spec.domain;
     let cpu = domain.cpu.as_ref();
     if cpu.is_some_and(|c| c.realtime.is_some()) {

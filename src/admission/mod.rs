@@ -17,6 +17,7 @@ mod testing;
 pub mod validate;
 
 pub use cause::{Cause, Findings, Reason};
+pub(crate) use live_update::memory as memory_can_grow;
 pub use path::Path;
 pub use request::{Operation, Request, Verdict};
 pub use seed::Seed;

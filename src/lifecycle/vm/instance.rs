@@ -2,17 +2,18 @@
 
 use super::pass::Pass;
 use super::strategy::paused_start_requested;
-use super::{firmware, memory_dump, tracking};
+use super::{firmware, instancetypes, memory_dump, tracking};
 use crate::api::names;
 use crate::api::v1::{
     Disk, Input, Interface, InterfaceBridge, InterfaceMasquerade, Network, PodNetwork, StartStrategy, VirtualMachineInstance,
     VirtualMachineInstanceSpec, VirtualMachineRunStrategy as Strategy,
 };
 use crate::config::ClusterConfig;
+use crate::lifecycle::action::Failure;
 use crate::lifecycle::owner;
 
 /// Makes the instance of the machine's template.
-pub(super) fn render(pass: &Pass<'_>, revision: String) -> VirtualMachineInstance {
+pub(super) fn render(pass: &mut Pass<'_>, revision: String) -> Result<VirtualMachineInstance, Failure> {
     let machine = &pass.machine;
     let template = machine.spec.template.clone().unwrap_or_default();
     let mut instance = VirtualMachineInstance {
@@ -48,9 +49,11 @@ pub(super) fn render(pass: &Pass<'_>, revision: String) -> VirtualMachineInstanc
         identity.uuid = firmware::legacy_uuid(machine.metadata.name.as_deref().unwrap_or_default());
     }
     attach_volumes(spec);
-    attach_input(spec);
-    attach_network(spec, pass.config);
-    instance
+    instancetypes::attach(pass, &mut instance);
+    attach_input(&mut instance.spec);
+    attach_network(&mut instance.spec, pass.config);
+    instancetypes::apply_to_instance(pass, &mut instance)?;
+    Ok(instance)
 }
 
 /// Gives a disk to every volume that nothing uses.

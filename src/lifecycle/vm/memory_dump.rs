@@ -32,14 +32,11 @@ pub(super) fn carry_out(pass: &mut Pass<'_>) -> Result<(), Failure> {
                 }
             }
         }
-        Phase::Unmounting => {
-            if let Some(file) = &request.file_name {
-                annotate(pass, claim, file)?;
+        Phase::Unmounting | Phase::Failed => {
+            if pass.observed.claim(claim).is_none() {
+                let message = format!("the claim {claim:?} of the memory dump is gone; make it again, or let it go by removememorydump");
+                return Err(Failure::new(FAILED, message));
             }
-            take_from_instance(pass, claim);
-        }
-        Phase::Failed => {
-            annotate(pass, claim, FAILED_DUMP)?;
             take_from_instance(pass, claim);
         }
         Phase::Dissociating => {
@@ -70,21 +67,24 @@ fn take_from_instance(pass: &mut Pass<'_>, claim: &str) {
     }
 }
 
-/// Tells on the claim what is in it.
-fn annotate(pass: &mut Pass<'_>, name: &str, text: &str) -> Result<(), Failure> {
-    let Some(claim) = pass.observed.claim(name) else {
-        return Err(Failure::new(
-            FAILED,
-            format!("the claim {name:?} of the memory dump is gone; make it again, or let it go by removememorydump"),
-        ));
+/// Tells on the claim what is in it. This goes before anything else: once the volume is let go nobody asks any more.
+pub(super) fn annotate(pass: &mut Pass<'_>) {
+    let Some(request) = &pass.machine.status.memory_dump_request else {
+        return;
     };
-    let mut wanted = claim.clone();
-    wanted.metadata.annotations.get_or_insert_default().insert(names::PVC_MEMORY_DUMP_ANNOTATION.to_owned(), text.to_owned());
-    let patch = Patch::between(claim, &wanted);
-    if !patch.is_empty() {
-        pass.actions.push(Action::PatchClaim { name: name.to_owned(), patch });
+    let text = match request.phase {
+        Phase::Unmounting => request.file_name.as_deref(),
+        Phase::Failed => Some(FAILED_DUMP),
+        _ => None,
+    };
+    if let (Some(text), Some(claim)) = (text, pass.observed.claim(&request.claim_name)) {
+        let mut wanted = claim.clone();
+        wanted.metadata.annotations.get_or_insert_default().insert(names::PVC_MEMORY_DUMP_ANNOTATION.to_owned(), text.to_owned());
+        let patch = Patch::between(claim, &wanted);
+        if !patch.is_empty() {
+            pass.actions.push(Action::PatchClaim { name: request.claim_name.clone(), patch });
+        }
     }
-    Ok(())
 }
 
 /// A finished dump is not made again by the next start.

@@ -7,6 +7,8 @@ mod data_volumes;
 mod firmware;
 mod generation;
 mod instance;
+mod instancetypes;
+mod live_update;
 mod memory_dump;
 mod observe;
 mod pass;

@@ -23,6 +23,12 @@ pub struct Observed {
     pub revisions: Vec<ControllerRevision>,
     /// For each DataVolume that copies from another namespace: whether the machine's service account may, or why not.
     pub clone_verdicts: BTreeMap<String, Result<(), String>>,
+    /// The instance types and preferences that the machine names, as documents.
+    pub instancetypes: Vec<serde_json::Value>,
+    /// Labels that a running guest takes over from the template: keys, or beginnings of keys with `*`.
+    pub followed_labels: Vec<String>,
+    /// Annotations, likewise.
+    pub followed_annotations: Vec<String>,
     /// The labels of the namespace.
     pub namespace_labels: BTreeMap<String, String>,
 }

@@ -2,7 +2,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::{Observed, data_volumes, firmware, generation, memory_dump, power, run_strategy, volume_requests};
+use super::{Observed, data_volumes, firmware, generation, instancetypes, live_update, memory_dump, power, run_strategy, volume_requests};
 use crate::api::names;
 use crate::api::v1::{VirtualMachine, VirtualMachineInstance, VirtualMachineRunStrategy as Strategy, VirtualMachineStatus};
 use crate::config::ClusterConfig;
@@ -94,7 +94,12 @@ impl<'a> Pass<'a> {
         }
         self.mark();
         generation::bump(self);
+        memory_dump::annotate(self);
         let strategy = run_strategy(&self.machine).map_err(|e| Failure::new(super::FAILED_CREATE, e.to_string()))?;
+        if !instancetypes::sync(self)? {
+            // What was written is the ground that the next pass stands on.
+            return Ok(());
+        }
         let immediate = self.annotation(names::IMMEDIATE_DATA_VOLUME_CREATION) != Some("false");
         if immediate && !data_volumes::ready(self)? && strategy != Strategy::Halted {
             return Ok(());
@@ -104,9 +109,11 @@ impl<'a> Pass<'a> {
         if self.start.is_some() || self.stop {
             return Ok(());
         }
+        let restart_required = live_update::before_volumes(self);
         volume_requests::carry_out(self)?;
+        live_update::plug_volumes(self);
         memory_dump::carry_out(self)?;
-        Ok(())
+        live_update::after_volumes(self, restart_required)
     }
 
     /// Marks the machine as seen by this controller.

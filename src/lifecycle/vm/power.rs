@@ -134,25 +134,27 @@ fn start(pass: &mut Pass<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     conditions::remove(&mut pass.machine.status.conditions, &Condition::RestartRequired);
-    let revision = keep_revision(pass);
-    pass.start = Some(Box::new(instance::render(pass, revision)));
+    let (revision, actions) = keep_revision(pass);
+    let instance = instance::render(pass, revision)?;
+    pass.actions.extend(actions);
+    pass.start = Some(Box::new(instance));
     Ok(())
 }
 
 /// Keeps the spec that the guest starts from, and forgets the older ones.
-fn keep_revision(pass: &mut Pass<'_>) -> String {
+fn keep_revision(pass: &Pass<'_>) -> (String, Vec<Action>) {
     let wanted: ControllerRevision = generation::revision(&pass.machine);
     let name = wanted.metadata.name.clone().unwrap_or_default();
-    let mut kept = false;
+    let (mut kept, mut actions) = (false, Vec::new());
     for revision in generation::start_revisions(pass.observed) {
         if revision.revision == wanted.revision {
             kept = true;
         } else if let Some(name) = revision.metadata.name.clone() {
-            pass.actions.push(Action::DeleteRevision { name });
+            actions.push(Action::DeleteRevision { name });
         }
     }
     if !kept {
-        pass.actions.push(Action::CreateRevision(Box::new(wanted)));
+        actions.push(Action::CreateRevision(Box::new(wanted)));
     }
-    name
+    (name, actions)
 }

@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::pass::Pass;
 use super::strategy::{first_request_done, is_final};
-use super::{generation, memory_dump, printable, run_strategy, start_failure, tracking, volume_requests};
+use super::{generation, live_update, memory_dump, printable, run_strategy, start_failure, tracking, volume_requests};
 use crate::api::names;
 use crate::api::v1::{
     VirtualMachineCondition as Condition, VirtualMachineConditionType as Kind, VirtualMachineInstanceConditionType as InstanceKind,
@@ -33,6 +33,7 @@ pub(super) fn report(pass: &mut Pass<'_>, failure: Option<&Failure>) {
         pass.machine.status.state_change_requests.drain(..1);
     }
     start_failure::report(pass);
+    live_update::report_migrated_volumes(pass);
     report_conditions(pass, failure);
     pass.machine.status.printable_status = printable::of(pass);
     tracking::report(pass);

@@ -17,8 +17,12 @@ mod status;
 mod topology;
 mod volume_status;
 
+pub(crate) use live_update::cpu_count;
+pub(crate) use network::is_ordinal as is_ordinal_link;
 pub use observe::Observed;
 pub use pods::{current_pod, is_down, is_going_down, is_ready};
+
+pub(crate) use volume_status::claim_info;
 
 use k8s_openapi::jiff::Timestamp;
 

@@ -9,9 +9,8 @@ use k8s_openapi::jiff::Timestamp;
 use kubevirt_rs::api::cdi::DataVolume;
 use kubevirt_rs::api::v1::{KubeVirtConfiguration, VirtualMachineInstance};
 use kubevirt_rs::config::ClusterConfig;
-use kubevirt_rs::lifecycle::action::Action;
+use kubevirt_rs::lifecycle::settle;
 use kubevirt_rs::lifecycle::store::{Log, Store};
-use kubevirt_rs::lifecycle::{vm, vmi};
 use kubevirt_rs::pod::Context;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,8 +34,6 @@ pub(crate) fn run(_: &Args) -> ExitCode {
 const TODAY: i64 = 1_796_083_200;
 /// The image that launchers run.
 const IMAGE: &str = "launcher";
-/// More passes than any state needs; a plan that never settles must not hang the tool.
-const MOST_PASSES: usize = 50;
 
 /// An object, and what the cluster holds.
 #[derive(Deserialize)]
@@ -66,7 +63,9 @@ fn answer(question: Question) -> Value {
         pods: by_name(question.pods, |p| &p.metadata),
         ..Store::default()
     };
-    let settled = if of_instance { settle_instance(&mut store, &config, now) } else { settle_machine(&mut store, &config, now) };
+    let context = Context { image: IMAGE.to_owned(), sidecar_shim_image: IMAGE.to_owned(), ..Context::default() };
+    let settled =
+        if of_instance { settle::instance(&mut store, &config, now, &context) } else { settle::machine(&mut store, &config, now) };
     match settled {
         Ok(log) if of_instance => show_instance(&store, &log),
         Ok(log) => show_machine(&store, &log),
@@ -76,71 +75,6 @@ fn answer(question: Question) -> Value {
 
 fn by_name<T>(objects: Option<Vec<T>>, meta: impl Fn(&T) -> &ObjectMeta) -> BTreeMap<String, T> {
     objects.unwrap_or_default().into_iter().map(|object| (meta(&object).name.clone().unwrap_or_default(), object)).collect()
-}
-
-fn settle_machine(store: &mut Store, config: &ClusterConfig, now: Timestamp) -> serde_json::Result<Log> {
-    let mut log = Log::default();
-    // Nobody tells this controller of the DataVolumes that it makes: what fills them is not part of the picture.
-    let known: Vec<_> = store.data_volumes.keys().cloned().collect();
-    for _ in 0..MOST_PASSES {
-        let observed = vm::Observed {
-            machine: store.machine.as_ref().map(Deserialize::deserialize).transpose()?.unwrap_or_default(),
-            instance: store.instance.as_ref().map(Deserialize::deserialize).transpose()?,
-            data_volumes: known.iter().filter_map(|name| store.data_volumes.get(name)).cloned().collect(),
-            claims: store.claims.values().cloned().collect(),
-            revisions: store.revisions.values().cloned().collect(),
-            ..vm::Observed::default()
-        };
-        let before = store.clone();
-        let plan = vm::plan(&observed, config, now);
-        carry_out(store, &mut log, &plan, |action, error| vm::failed(&observed, config, now, action, error));
-        if *store == before {
-            break;
-        }
-    }
-    Ok(log)
-}
-
-fn settle_instance(store: &mut Store, config: &ClusterConfig, now: Timestamp) -> serde_json::Result<Log> {
-    let mut log = Log::default();
-    for _ in 0..MOST_PASSES {
-        let Some(instance) = &store.instance else {
-            break;
-        };
-        let observed = vmi::Observed {
-            instance: Deserialize::deserialize(instance)?,
-            pods: store.pods.values().cloned().collect(),
-            claims: store.claims.values().cloned().collect(),
-            data_volumes: store.data_volumes.values().cloned().collect(),
-            context: Context { image: IMAGE.to_owned(), sidecar_shim_image: IMAGE.to_owned(), ..Context::default() },
-            ..vmi::Observed::default()
-        };
-        let before = store.clone();
-        let plan = vmi::plan(&observed, config, now);
-        carry_out(store, &mut log, &plan, |action, error| vmi::failed(&observed, config, now, action, error));
-        let released = store.instance.as_ref().is_some_and(|instance| {
-            let finalizers = instance.pointer("/metadata/finalizers").and_then(Value::as_array);
-            instance.pointer("/metadata/deletionTimestamp").is_some() && finalizers.is_none_or(Vec::is_empty)
-        });
-        if released {
-            store.instance = None;
-        }
-        // The pod that was made is not part of the picture any more.
-        if *store == before || log.made.contains(&"pod") {
-            break;
-        }
-    }
-    Ok(log)
-}
-
-fn carry_out(store: &mut Store, log: &mut Log, plan: &[Action], told: impl Fn(&Action, &str) -> Vec<Action>) {
-    for action in plan {
-        if let Err(error) = store.apply(action, log) {
-            // What cannot even be told is told by the next pass.
-            told(action, &error.to_string()).iter().try_for_each(|action| store.apply(action, log)).ok();
-            break;
-        }
-    }
 }
 
 fn show_machine(store: &Store, log: &Log) -> Value {
