@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -10,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 ///
 /// The text is kept as it was given, the value is exact to 10⁻⁹ (a finer one is rounded up, as Kubernetes does).
 /// `Display` prints the canonical form; the wire form is the text that was given.
-#[derive(Clone, Debug, Hash)]
+#[derive(Clone, Debug)]
 pub struct Quantity {
     text: String,
     nano: i128,
@@ -228,6 +229,12 @@ impl PartialEq for Quantity {
 }
 
 impl Eq for Quantity {}
+
+impl Hash for Quantity {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.nano.hash(state);
+    }
+}
 
 impl PartialOrd for Quantity {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {

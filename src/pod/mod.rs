@@ -194,9 +194,15 @@ mod tests {
         into.push(at.to_owned());
         match value {
             Value::Object(map) => {
-                map.iter().for_each(|(k, v)| places(v, &format!("{at}/{}", k.replace('~', "~0").replace('/', "~1")), into))
+                for (key, value) in map {
+                    places(value, &format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), into);
+                }
             }
-            Value::Array(list) => list.iter().enumerate().for_each(|(i, v)| places(v, &format!("{at}/{i}"), into)),
+            Value::Array(list) => {
+                for (index, value) in list.iter().enumerate() {
+                    places(value, &format!("{at}/{index}"), into);
+                }
+            }
             _ => {}
         }
     }
