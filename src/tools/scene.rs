@@ -4,7 +4,6 @@
 //! `NetworkAttachmentDefinition` give facts. What is not there is taken to be as it usually is.
 
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use anyhow::{Context as _, anyhow, bail};
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, ResourceQuota};
@@ -12,9 +11,12 @@ use kubevirt_rs::admission::{Seed, mutate};
 use kubevirt_rs::api::names::SKIP_BACKUP_HOOKS_ANNOTATION;
 use kubevirt_rs::api::v1::{KubeVirt, VirtualMachine, VirtualMachineInstance};
 use kubevirt_rs::config::ClusterConfig;
-use kubevirt_rs::manifest::{self, Document};
+use kubevirt_rs::instancetype;
 use kubevirt_rs::pod::{Claim, Context, networks};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::input::{self, Input};
 
 /// The resource of a network attachment definition, which Multus' device plugins offer.
 const RESOURCE_NAME: &str = "k8s.v1.cni.cncf.io/resourceName";
@@ -27,107 +29,119 @@ pub(crate) struct Scene {
     pub(crate) config: ClusterConfig,
     /// Facts for its pod.
     pub(crate) context: Context,
-    file: String,
-    document: Document,
+    input: Input,
     /// Where the instance's fields stand in the document.
     prefix: &'static str,
 }
 
 /// Reads a file; `-` is standard input.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Scene> {
-    let (name, text) = if path == Path::new("-") {
-        ("<stdin>".to_owned(), io::read_to_string(io::stdin()).context("read standard input")?.into_bytes())
-    } else {
-        let name = path.display().to_string();
-        let text = fs::read(path).with_context(|| format!("read {name}"))?;
-        (name, text)
+    let mut inputs = input::read(path)?;
+    let machines: Vec<usize> = inputs.iter().enumerate().filter(|(_, i)| is_machine(i.document.kind())).map(|(at, _)| at).collect();
+    let machine = match machines.as_slice() {
+        [one] => inputs.remove(*one),
+        [] => bail!("{}: show a VirtualMachine or a VirtualMachineInstance, there is none", path.display()),
+        [_, second, ..] => bail!("{}: this is the second machine in the file; show one", place(&inputs, *second)),
     };
-    Scene::new(name, manifest_of(&text)?)
+    Scene::new(machine, &inputs)
 }
 
-fn manifest_of(text: &[u8]) -> anyhow::Result<Vec<Document>> {
-    manifest::read(text).map_err(|error| match error.at {
-        Some(at) => anyhow!("{at}: {error}"),
-        None => anyhow!("{error}"),
-    })
+fn is_machine(kind: &str) -> bool {
+    matches!(kind, "VirtualMachine" | "VirtualMachineInstance")
 }
 
-fn decode<T: DeserializeOwned>(document: &Document) -> anyhow::Result<T> {
-    serde_json::from_value(document.value.clone()).with_context(|| format!("{}: read the {}", document.start, document.kind()))
+fn place(inputs: &[Input], at: usize) -> String {
+    inputs.get(at).map_or_else(String::new, |input| input.place(""))
+}
+
+fn decode<T: DeserializeOwned>(input: &Input) -> anyhow::Result<T> {
+    let read = serde_json::from_value(input.document.value.clone());
+    read.with_context(|| format!("{}: read the {}", input.place(""), input.document.kind()))
 }
 
 impl Scene {
-    fn new(file: String, documents: Vec<Document>) -> anyhow::Result<Self> {
+    fn new(machine: Input, others: &[Input]) -> anyhow::Result<Self> {
         let mut settings = KubeVirt::default();
         let mut context =
             Context { image: IMAGE.to_owned(), sidecar_shim_image: IMAGE.to_owned(), qemu_timeout: 240, ..Context::default() };
-        let mut machine = None;
-        let mut definitions = Vec::new();
-        for document in documents {
-            match document.kind() {
-                "VirtualMachineInstance" | "VirtualMachine" if machine.is_some() => {
-                    bail!("{}: this is the second machine in the file; show one", document.start);
-                }
-                "VirtualMachineInstance" => machine = Some((decode(&document)?, document, "")),
-                "VirtualMachine" => machine = Some((instance(decode(&document)?), document, "spec.template.")),
-                "KubeVirt" => settings = decode(&document)?,
-                "Namespace" => context.namespace_labels = decode::<Namespace>(&document)?.metadata.labels.unwrap_or_default(),
+        for input in others {
+            match input.document.kind() {
+                "KubeVirt" => settings = decode(input)?,
+                "Namespace" => context.namespace_labels = decode::<Namespace>(input)?.metadata.labels.unwrap_or_default(),
                 "ResourceQuota" => {
-                    let hard = decode::<ResourceQuota>(&document)?.spec.and_then(|s| s.hard).unwrap_or_default();
+                    let hard = decode::<ResourceQuota>(input)?.spec.and_then(|s| s.hard).unwrap_or_default();
                     context.quota.cpu |= hard.contains_key("limits.cpu");
                     context.quota.memory |= hard.contains_key("limits.memory");
                 }
                 "PersistentVolumeClaim" => {
-                    let claim: PersistentVolumeClaim = decode(&document)?;
+                    let claim: PersistentVolumeClaim = decode(input)?;
                     context.claims.insert(claim.metadata.name.clone().unwrap_or_default(), Claim::from(&claim));
                 }
-                "NetworkAttachmentDefinition" => definitions.push(document),
-                kind => eprintln!("kubevirt-rs: {file}:{}: a {kind:?} has no part in this, left out", document.start),
+                _ => {}
             }
         }
-        let (mut vmi, document, prefix): (VirtualMachineInstance, Document, &str) =
-            machine.with_context(|| format!("{file}: show a VirtualMachine or a VirtualMachineInstance, there is none"))?;
         let config = ClusterConfig::checked(&settings.spec.configuration).context("read the KubeVirt configuration")?;
         context.skip_backup_hooks = settings.metadata.annotations.and_then(|mut a| a.remove(SKIP_BACKUP_HOOKS_ANNOTATION));
-        vmi.metadata.namespace.get_or_insert_with(|| "default".to_owned());
-        network_resources(&mut context, &vmi, &definitions);
-        usual_claims(&mut context, &vmi);
-        let scene = |vmi, config| Self { vmi, config, context, file, document, prefix };
-        match mutate::vmi(&mut vmi, &config, Seed::default()) {
-            Ok(()) => Ok(scene(vmi, config)),
-            Err(cause) => Err(scene(vmi, config).fault(&cause.field, &cause)),
+        let (vmi, prefix) = match machine.document.kind() {
+            "VirtualMachine" => (instance(&machine, others)?, "spec.template."),
+            _ => (decode(&machine)?, ""),
+        };
+        let mut scene = Self { vmi, config, context, input: machine, prefix };
+        scene.vmi.metadata.namespace.get_or_insert_with(|| NAMESPACE.to_owned());
+        network_resources(&mut scene.context, &scene.vmi, others);
+        usual_claims(&mut scene.context, &scene.vmi);
+        match mutate::vmi(&mut scene.vmi, &scene.config, Seed::default()) {
+            Ok(()) => Ok(scene),
+            Err(cause) => Err(scene.fault(&cause.field, &cause)),
         }
     }
 
     /// An error about a field of the machine, with the place where it stands in the file.
     pub(crate) fn fault(&self, field: &str, error: &dyn std::fmt::Display) -> anyhow::Error {
-        let field = if field.starts_with("spec.") { format!("{}{field}", self.prefix) } else { field.to_owned() };
-        anyhow!("{}:{}: {error}", self.file, self.document.position(&field))
+        // names are the machine's own, all else is its template's
+        let prefix = if field.starts_with("metadata.name") { "" } else { self.prefix };
+        anyhow!("{}: {error}", self.input.place(&format!("{prefix}{field}")))
     }
 }
 
+/// Where objects are that do not say.
+const NAMESPACE: &str = "default";
 /// The name of our image where nobody names it.
 const IMAGE: &str = "kubevirt-rs";
 
-/// The instance that a machine would have.
-fn instance(vm: VirtualMachine) -> VirtualMachineInstance {
+/// The instance that a machine would have, with the instance type and the preference that it names written out.
+fn instance(machine: &Input, others: &[Input]) -> anyhow::Result<VirtualMachineInstance> {
+    let mut vm: VirtualMachine = decode(machine)?;
+    let namespace = vm.metadata.namespace.get_or_insert_with(|| NAMESPACE.to_owned()).clone();
+    let mut objects: Vec<Value> = others.iter().map(|input| input.document.value.clone()).collect();
+    for metadata in objects.iter_mut().filter_map(|o| o.get_mut("metadata")?.as_object_mut()) {
+        metadata.entry("namespace").or_insert_with(|| namespace.clone().into());
+    }
+    let catalog = instancetype::Objects(&objects);
+    let fault = |field: &str, error: &dyn std::fmt::Display| anyhow!("{}: {error}", machine.place(field));
+    instancetype::find(&vm, &catalog).map_err(|error| fault("spec.instancetype", &error))?;
+    instancetype::find_preference(&vm, &catalog).map_err(|error| fault("spec.preference", &error))?;
+    instancetype::prepare(&mut vm, &catalog);
+    instancetype::apply_to_vm(&mut vm, &catalog).map_err(|conflicts| match conflicts.0.first() {
+        Some(first) => fault(first.field(), first),
+        None => fault("spec.instancetype", &"it does not fit the machine"),
+    })?;
     let template = vm.spec.template.unwrap_or_default();
-    let mut vmi = VirtualMachineInstance { spec: template.spec, ..VirtualMachineInstance::default() };
-    vmi.metadata = template.metadata;
+    let mut vmi = VirtualMachineInstance { metadata: template.metadata, spec: template.spec, ..VirtualMachineInstance::default() };
     vmi.metadata.name = vm.metadata.name;
     vmi.metadata.namespace = vm.metadata.namespace;
-    vmi
+    Ok(vmi)
 }
 
 /// The resources of those definitions that the machine's networks name.
-fn network_resources(context: &mut Context, vmi: &VirtualMachineInstance, definitions: &[Document]) {
+fn network_resources(context: &mut Context, vmi: &VirtualMachineInstance, others: &[Input]) {
     let own = vmi.metadata.namespace.as_deref().unwrap_or_default();
     for network in &vmi.spec.networks {
         let Some(multus) = &network.multus else { continue };
         let (namespace, name) = networks::definition(own, &multus.network_name);
-        let definition = definitions.iter().find(|d| {
-            let found = d.value.pointer("/metadata/namespace").and_then(|v| v.as_str()).unwrap_or("default");
-            d.name() == name && found == namespace
+        let definition = others.iter().map(|input| &input.document).find(|d| {
+            let found = d.value.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or(NAMESPACE);
+            d.kind() == "NetworkAttachmentDefinition" && d.name() == name && found == namespace
         });
         let annotations = definition.and_then(|d| d.value.pointer("/metadata/annotations"));
         if let Some(resource) = annotations.and_then(|a| a.get(RESOURCE_NAME)?.as_str()) {
