@@ -10,6 +10,7 @@ pub mod attachment;
 mod compute;
 mod console_log;
 mod container_disks;
+pub mod container_paths;
 mod context;
 mod error;
 mod facets;

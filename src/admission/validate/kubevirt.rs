@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn there_is_one() {
-        let object = json!({"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt", "namespace": "kubevirt"}});
+        let object = json!({"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt", "namespace": "kubevirt"}, "spec": {}});
         assert!(denied("KubeVirt", &object, &json!({}), &json!([])).is_empty());
         assert_eq!(denied("KubeVirt", &object, &json!({}), &json!([object])), [""]);
     }

@@ -74,9 +74,9 @@ mod tests {
             (json!({}), &[] as &[&str]),
             (json!({"condition": "vmi.Name != ''"}), &[]),
             (json!({"condition": "vmi.metadata.name != ''"}), &["spec.condition"]),
-            (json!({"nodeHooks": [{"condition": "vmi.metadata.name != ''", "socket": "/s", "permittedHooks": []}]}), &[]),
+            (json!({"nodeHooks": [{"condition": "vmi.metadata.name != ''", "socket": "/s", "permittedHooks": ["PreVMStart"]}]}), &[]),
             (
-                json!({"nodeHooks": [{"condition": "vmi.Name != ''", "socket": "/s", "permittedHooks": []}]}),
+                json!({"nodeHooks": [{"condition": "vmi.Name != ''", "socket": "/s", "permittedHooks": ["PreVMStart"]}]}),
                 &["spec.nodeHooks[0].condition"],
             ),
             (json!({"domainHooks": [{"cel": {"expression": "Domain{Name: domainSpec.Name}"}}]}), &[]),

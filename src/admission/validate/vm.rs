@@ -147,7 +147,10 @@ mod tests {
 
     #[test]
     fn a_machine_is_judged_as_its_instance_will_be() {
-        let with = |domain: Value| json!({"runStrategy": "Halted", "template": {"spec": {"domain": domain}}});
+        let with = |mut domain: Value| {
+            domain["devices"] = json!({});
+            json!({"runStrategy": "Halted", "template": {"spec": {"domain": domain}}})
+        };
         for (settings, spec, wanted) in [
             (json!({}), json!({"runStrategy": "Halted"}), &["spec.template"][..]),
             (json!({}), with(json!({"machine": {"type": "pc"}})), &["spec.template.spec.domain.machine.type"]),

@@ -58,8 +58,8 @@ fn overhead_ratio(new: &KubeVirtConfiguration, path: &Path, findings: &mut Findi
     let Some(text) = &new.additional_guest_memory_overhead_ratio else { return };
     match text.parse::<f64>() {
         Err(_) => findings.deny(Cause::not_supported(path.key(FIELD), format!("{text:?} is no number"))),
-        Ok(ratio) if ratio < 1.0 => findings.deny(Cause::not_supported(path.key(FIELD), format!("{text} must be at least 1"))),
-        Ok(_) => {}
+        Ok(ratio) if ratio.is_finite() && ratio >= 1.0 => {}
+        Ok(_) => findings.deny(Cause::not_supported(path.key(FIELD), format!("{text} must be a number of at least 1"))),
     }
 }
 
@@ -177,6 +177,7 @@ mod tests {
             (json!({}), vec![]),
             (json!({"additionalGuestMemoryOverheadRatio": "1.0"}), vec![]),
             (json!({"additionalGuestMemoryOverheadRatio": "0.99"}), vec!["additionalGuestMemoryOverheadRatio".to_owned()]),
+            (json!({"additionalGuestMemoryOverheadRatio": "NaN"}), vec!["additionalGuestMemoryOverheadRatio".to_owned()]),
             (json!({"additionalGuestMemoryOverheadRatio": "x"}), vec!["additionalGuestMemoryOverheadRatio".to_owned()]),
             (json!({"virtTemplateDeployment": {"enabled": true}}), vec![]),
             (
