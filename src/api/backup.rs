@@ -1,3 +1,5 @@
+//! The group `backup.kubevirt.io`: backups of disks, and the checkpoints that incremental ones start from.
+
 use crate::{Duration, api};
 use k8s_openapi::api::core::v1::TypedLocalObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};

@@ -1,3 +1,5 @@
+//! The part of the group `cdi.kubevirt.io` that virtual machines use: DataVolumes, claims that are filled.
+
 use crate::api;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaimSpec, TypedLocalObjectReference, TypedObjectReference, VolumeResourceRequirements};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, Time};

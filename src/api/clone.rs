@@ -1,3 +1,5 @@
+//! The group `clone.kubevirt.io`: clones of virtual machines.
+
 use std::collections::BTreeMap;
 
 use crate::api;

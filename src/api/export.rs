@@ -1,3 +1,5 @@
+//! The group `export.kubevirt.io`: disks for download.
+
 use crate::{Duration, api};
 use k8s_openapi::api::core::v1::TypedLocalObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};

@@ -1,3 +1,5 @@
+//! The group `instancetype.kubevirt.io`: instance types and preferences.
+
 use std::collections::BTreeMap;
 
 use crate::{

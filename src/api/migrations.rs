@@ -1,3 +1,5 @@
+//! The group `migrations.kubevirt.io`: how machines migrate that labels select.
+
 use std::collections::BTreeMap;
 
 use crate::{Quantity, api, v1::ExperimentalMigrationOptions};

@@ -1,3 +1,5 @@
+//! The group `plugin.kubevirt.io`: code of others that takes part in the life of machines.
+
 use crate::{Duration, api};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 

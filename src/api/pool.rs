@@ -1,3 +1,5 @@
+//! The group `pool.kubevirt.io`: as many like virtual machines as are asked for.
+
 use crate::{Duration, api, v1::VirtualMachineSpec};
 use k8s_openapi::api::core::v1::NodeSelectorRequirement;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, Time};

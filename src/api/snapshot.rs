@@ -1,3 +1,5 @@
+//! The group `snapshot.kubevirt.io`: snapshots of virtual machines, and their restoration.
+
 use std::collections::BTreeMap;
 
 use crate::{

@@ -1,6 +1,10 @@
 //! The definitions as files: made from the types by `kubevirt-rs schema generate`, kept in the tree so that a change
 //! of the API shows in a review, and embedded, so that the operator installs what was reviewed.
 
+use serde::Serialize as _;
+use serde_json::Serializer;
+use serde_json::ser::PrettyFormatter;
+
 use super::definitions::{DEFINITIONS, Definition};
 
 /// A definition with its text in JSON.
@@ -57,9 +61,14 @@ pub fn files() -> impl Iterator<Item = (String, String)> {
     DEFINITIONS.iter().map(|definition| (format!("{}.json", definition.kind), text(definition)))
 }
 
+/// One line a value, and little space before it: schemas nest deep.
 fn text(definition: &Definition) -> String {
-    // The alternate form of a JSON value is its pretty one.
-    format!("{:#}\n", definition.to_json())
+    let mut out = Vec::new();
+    let mut printer = Serializer::with_formatter(&mut out, PrettyFormatter::with_indent(b" "));
+    // Writing a value to memory does not fail, and what it writes is UTF-8.
+    let _ = definition.to_json().serialize(&mut printer);
+    out.push(b'\n');
+    String::from_utf8(out).unwrap_or_default()
 }
 
 #[cfg(test)]

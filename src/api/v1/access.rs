@@ -1,3 +1,5 @@
+//! Who may log in to a guest.
+
 use crate::{
     api,
     v1::{SshPublicKeyAccessCredentialSource, UserPasswordAccessCredentialSource},

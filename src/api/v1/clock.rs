@@ -1,3 +1,5 @@
+//! The clock of a guest and its timers.
+
 use crate::{api, v1::FeatureState};
 
 /// What the clock of the guest shows at boot; one of both.

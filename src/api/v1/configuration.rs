@@ -1,3 +1,5 @@
+//! The configuration of the platform.
+
 use std::collections::BTreeMap;
 
 use crate::{Quantity, api, v1::EvictionStrategy};

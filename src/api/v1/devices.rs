@@ -1,3 +1,5 @@
+//! Devices other than disks and interfaces.
+
 use crate::{
     api,
     v1::{Disk, FeatureState, Filesystem, Interface},

@@ -1,3 +1,5 @@
+//! Disks and filesystems.
+
 use crate::{
     api,
     v1::{DriverCache, DriverIo, FeatureState},

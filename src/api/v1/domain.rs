@@ -1,3 +1,5 @@
+//! The virtual hardware of a machine: processors, memory, and what holds the rest together.
+
 use std::collections::BTreeMap;
 
 use crate::{

@@ -1,3 +1,5 @@
+//! Features of the hypervisor that a guest sees.
+
 use crate::{api, v1::SynicTimer};
 
 /// One feature of the CPU.

@@ -1,3 +1,5 @@
+//! How a machine boots, what identifies it, and what protects it.
+
 use crate::api;
 
 /// What the SMBIOS tables say of the chassis.

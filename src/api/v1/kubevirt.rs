@@ -1,3 +1,5 @@
+//! The installation of the platform.
+
 use std::collections::BTreeMap;
 
 use crate::{

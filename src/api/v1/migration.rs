@@ -1,3 +1,5 @@
+//! Migrations.
+
 use std::collections::BTreeMap;
 
 use crate::{api, v1::VirtualMachineInstanceMigrationState};

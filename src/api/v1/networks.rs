@@ -1,3 +1,5 @@
+//! Interfaces and the networks that they are plugged into.
+
 use crate::{api, v1::ClaimRequest};
 
 /// A network interface. The binding (one of bridge, masquerade, sriov, …) says how it reaches its network.

@@ -1,3 +1,5 @@
+//! Presets: defaults for machines that labels select.
+
 use crate::{api, v1::DomainSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 

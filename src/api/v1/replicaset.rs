@@ -1,3 +1,5 @@
+//! Replica sets: as many like machines as are asked for.
+
 use crate::{api, v1::VirtualMachineInstanceTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, Time};
 

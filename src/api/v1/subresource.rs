@@ -1,3 +1,5 @@
+//! What is asked of machines through the aggregated API, and what it answers.
+
 use std::collections::BTreeMap;
 
 use crate::{

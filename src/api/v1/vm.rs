@@ -1,3 +1,5 @@
+//! Virtual machines: what can be started and stopped.
+
 use std::collections::BTreeMap;
 
 use crate::{

@@ -1,3 +1,5 @@
+//! Instances of virtual machines: what runs.
+
 use std::collections::BTreeMap;
 
 use crate::{

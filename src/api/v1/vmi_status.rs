@@ -1,3 +1,5 @@
+//! What is known of an instance.
+
 use std::collections::BTreeMap;
 
 use crate::{

@@ -1,3 +1,5 @@
+//! Volumes: what disks and filesystems show.
+
 use crate::{
     Quantity, api,
     v1::{ClaimRequest, HostDiskType, MultusNetwork, PodNetwork},
