@@ -1,12 +1,13 @@
 //! Which decisions belong to which kind: one line each.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Cause, Findings, Operation, Reason, Request, Verdict, decode, mutate, validate};
+use super::{Cause, Findings, Request, Verdict, decode, mutate, structure, validate};
 use crate::api::{backup, clone, export, instancetype, migrations, plugin, pool, snapshot, v1};
-use crate::schema::{self, FaultKind};
 
 /// A kind and how it is reviewed.
 struct Kind {
@@ -82,7 +83,9 @@ enum Part {
 fn judged<T: DeserializeOwned>(request: &Request, judge: fn(&T, Option<&T>, &Request, &mut Findings)) -> Verdict {
     let mut findings = Findings::default();
     if let Some((object, old)) = read::<T>(request, &mut findings) {
-        judge(&object, old.as_ref(), request, &mut findings);
+        let mut own = Findings::default();
+        judge(&object, old.as_ref(), request, &mut own);
+        add(own, &mut findings);
     }
     answer(request.object.clone(), findings)
 }
@@ -101,10 +104,12 @@ fn defaulted<T: Serialize + DeserializeOwned>(
         Part::All => None,
         Part::One(name) => serde_json::to_value(&object).ok().and_then(|value| value.get(name).cloned()),
     };
-    mutate(&mut object, old.as_ref(), request, &mut findings);
-    if findings.causes.is_empty() {
-        judge(&object, old.as_ref(), request, &mut findings);
+    let mut own = Findings::default();
+    mutate(&mut object, old.as_ref(), request, &mut own);
+    if own.causes.is_empty() {
+        judge(&object, old.as_ref(), request, &mut own);
     }
+    add(own, &mut findings);
     let mut value = serde_json::to_value(&object).unwrap_or_else(|_| request.object.clone());
     if let Part::One(name) = part {
         let after = value.get_mut(name).map(Value::take).filter(|after| Some(after) != before.as_ref());
@@ -116,49 +121,32 @@ fn defaulted<T: Serialize + DeserializeOwned>(
     answer(value, findings)
 }
 
-/// The object and the one that it replaces, if they can be read.
+/// The object and the one that it replaces, if they can be read. What the schema refuses may be read nevertheless, so
+/// that its author hears of everything at once.
 fn read<T: DeserializeOwned>(request: &Request, findings: &mut Findings) -> Option<(T, Option<T>)> {
-    form(request, findings);
-    if !findings.causes.is_empty() {
-        return None;
-    }
-    objects::<T>(request).map_err(|cause| findings.deny(cause)).ok()
-}
-
-/// Judges the form of the document, as the API server does before anyone else sees it. What a schema does not know,
-/// the API server drops, and says so.
-fn form(request: &Request, findings: &mut Findings) {
-    if request.operation == Operation::Delete {
-        return;
-    }
-    for fault in schema::check_update(request.kind, request.object, request.old) {
-        if fault.is_warning() {
-            findings.warn(fault.to_string());
-        } else {
-            findings.deny(Cause { reason: reason(fault.kind), field: fault.path, message: fault.message });
+    structure::judge(request, findings);
+    match objects::<T>(request) {
+        Ok(objects) => Some(objects),
+        Err(cause) => {
+            // The schema tells better what does not fit its type.
+            if findings.causes.is_empty() {
+                findings.deny(cause);
+            }
+            None
         }
-    }
-}
-
-fn reason(kind: FaultKind) -> Reason {
-    match kind {
-        FaultKind::Required => Reason::Required,
-        FaultKind::Type => Reason::TypeInvalid,
-        FaultKind::Value => Reason::NotSupported,
-        FaultKind::Duplicate => Reason::Duplicate,
-        FaultKind::TooLarge => Reason::TooLong,
-        FaultKind::Kind
-        | FaultKind::Bounds
-        | FaultKind::Length
-        | FaultKind::Pattern
-        | FaultKind::Format
-        | FaultKind::Rule
-        | FaultKind::UnknownField => Reason::Invalid,
     }
 }
 
 fn objects<T: DeserializeOwned>(request: &Request) -> Result<(T, Option<T>), Cause> {
     Ok((decode::object(request.object)?, request.old.map(decode::object).transpose()?))
+}
+
+/// Adds what the rules of a kind found to what its schema found. A field of which that told already is not brought up
+/// again.
+fn add(own: Findings, findings: &mut Findings) {
+    let told: BTreeSet<String> = findings.causes.iter().map(|cause| cause.field.clone()).collect();
+    findings.causes.extend(own.causes.into_iter().filter(|cause| !told.contains(&cause.field)));
+    findings.warnings.extend(own.warnings);
 }
 
 fn answer(object: Value, Findings { causes, warnings }: Findings) -> Verdict {

@@ -10,8 +10,12 @@ mod kinds;
 mod live_update;
 pub mod mutate;
 mod path;
+#[cfg(test)]
+mod properties;
 pub(crate) mod request;
 mod seed;
+mod startable;
+mod structure;
 #[cfg(test)]
 mod testing;
 pub mod validate;

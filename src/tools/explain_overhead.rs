@@ -10,7 +10,16 @@ use super::scene::{self, File, Scene};
 
 /// Runs `explain-overhead`.
 pub(crate) fn run(args: &File) -> ExitCode {
-    super::print(scene::read(&args.file).and_then(|scene| explain(&scene)))
+    match scene::read(&args.file).and_then(|scene| explain(&scene)) {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("kubevirt-rs: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn explain(scene: &Scene) -> anyhow::Result<String> {

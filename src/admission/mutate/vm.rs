@@ -1,8 +1,9 @@
 //! Defaults of a `VirtualMachine`.
 
 use super::vmi;
-use crate::admission::{Findings, Operation, Request, validate};
+use crate::admission::{Cause, Findings, Operation, Request, validate};
 use crate::api::v1::{VirtualMachine, VirtualMachineInstanceTemplateSpec};
+use crate::instancetype;
 
 /// Fills in what the object leaves open. A virtual machine keeps most of it open on purpose: its instance gets the
 /// rest whenever one is made. What must stay the same over the machine's life is settled here.
@@ -14,6 +15,12 @@ pub fn admit(vm: &mut VirtualMachine, old: Option<&VirtualMachine>, request: &Re
     if !findings.causes.is_empty() {
         return;
     }
+    let objects = instancetype::Objects(request.cluster);
+    if let Err(error) = instancetype::infer(vm, objects) {
+        findings.deny(Cause::invalid(error.field(), error.to_string()));
+        return;
+    }
+    instancetype::prepare(vm, &objects);
     // A machine without a template is refused by validation.
     let Some(template) = &mut vm.spec.template else { return };
     let create = request.operation == Operation::Create;

@@ -4,6 +4,9 @@ use crate::admission::{Cause, Operation, Path, Request};
 use crate::api::cdi::DataVolumeSource;
 use crate::api::v1::{DataVolumeTemplateSpec, VirtualMachine, VirtualMachineSpec};
 
+const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+const VOLUME_MODES: [&str; 3] = ["Block", "Filesystem", "FromStorageProfile"];
+
 /// Judges the templates: complete, and used by a volume.
 pub(super) fn templates(at: &Path, vm: &VirtualMachineSpec, causes: &mut Vec<Cause>) {
     let list = at.key("dataVolumeTemplates");
@@ -14,15 +17,14 @@ pub(super) fn templates(at: &Path, vm: &VirtualMachineSpec, causes: &mut Vec<Cau
             causes.push(cause);
             continue;
         }
+        modes(&at, template, causes);
         let name = template.metadata.name.as_deref().unwrap_or_default();
         let used = volumes.iter().any(|volume| {
             volume.data_volume.as_ref().is_some_and(|source| source.name == name)
                 || volume.persistent_volume_claim.as_ref().is_some_and(|source| source.claim_name == name)
         });
         if !used {
-            // Told of the element, whose place readers look at; the list is called by its old name in other tools.
-            let field = at.to_string();
-            causes.push(Cause::required(field, format!("no volume of the template uses {name:?}; add one with dataVolume.name {name:?}")));
+            causes.push(Cause::required(at, format!("no volume of the template uses {name:?}; add one with dataVolume.name {name:?}")));
         }
     }
 }
@@ -48,6 +50,24 @@ fn template_is_complete(at: &Path, template: &DataVolumeTemplateSpec) -> Result<
             "nothing says what fills the DataVolume; give source, sourceRef or the claim's dataSource",
         )),
         _ => spec.source.as_ref().map_or(Ok(()), |source| one_source(at, source)),
+    }
+}
+
+/// How the claim is mounted is said in the words of claims.
+fn modes(at: &Path, template: &DataVolumeTemplateSpec, causes: &mut Vec<Cause>) {
+    let claim = template.spec.pvc.as_ref().map(|claim| ("spec.pvc", claim.access_modes.as_deref().unwrap_or_default(), &claim.volume_mode));
+    let storage = template.spec.storage.as_ref().map(|s| ("spec.storage", s.access_modes.as_slice(), &s.volume_mode));
+    for (key, access, volume) in [claim, storage].into_iter().flatten() {
+        let at = at.key(key);
+        let list = at.key("accessModes");
+        for (i, mode) in access.iter().enumerate().filter(|(_, mode)| !ACCESS_MODES.contains(&mode.as_str())) {
+            causes
+                .push(Cause::not_supported(list.index(i), format!("{mode:?} is no access mode; give one of {}", ACCESS_MODES.join(", "))));
+        }
+        if let Some(mode) = volume.as_ref().filter(|mode| !VOLUME_MODES.contains(&mode.as_str())) {
+            let message = format!("{mode:?} is no volume mode; give one of {}", VOLUME_MODES.join(", "));
+            causes.push(Cause::not_supported(at.key("volumeMode"), message));
+        }
     }
 }
 
@@ -102,6 +122,10 @@ mod tests {
         for (spec, wanted) in [
             (named("d", json!({"storage": {}, "source": {"blank": {}}})), &[][..]),
             (named("x", json!({"storage": {}, "source": {"blank": {}}})), &["s.dataVolumeTemplates[0]"]),
+            (
+                named("d", json!({"pvc": {"accessModes": ["ReadTwice"], "volumeMode": "Tape"}, "source": {"blank": {}}})),
+                &["s.dataVolumeTemplates[0].spec.pvc.accessModes[0]", "s.dataVolumeTemplates[0].spec.pvc.volumeMode"],
+            ),
             (named("", json!({})), &["s.dataVolumeTemplates[0].name"]),
             (named("d", json!({"source": {"blank": {}}})), &["s.dataVolumeTemplates[0].storage"]),
             (named("d", json!({"storage": {}, "pvc": {}, "source": {"blank": {}}})), &["s.dataVolumeTemplates[0].storage"]),

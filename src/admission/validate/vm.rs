@@ -5,6 +5,7 @@ use super::{data_volumes, metadata, spec, vm_status};
 use crate::admission::{Cause, Findings, Operation, Path, Request, live_update, mutate};
 use crate::api::v1::{DomainSpec, VirtualMachine, VirtualMachineRunStrategy, VirtualMachineSpec};
 use crate::config::{ClusterConfig, Gate};
+use crate::instancetype::{self, Conflict, requirements};
 
 /// Told to who still sets `spec.running`.
 const RUNNING_DEPRECATED: &str = "spec.running is deprecated, please use spec.runStrategy instead.";
@@ -30,10 +31,22 @@ pub fn judge(vm: &VirtualMachine, old: Option<&VirtualMachine>, request: &Reques
 
 /// Judges the machine as its instance will be: with its instance type, its preference and the defaults.
 fn completed(vm: &VirtualMachine, _old: Option<&VirtualMachine>, request: &Request, causes: &mut Vec<Cause>) {
-    let mut whole = vm.spec.clone();
-    if let Some(template) = &mut whole.template {
+    let mut whole = vm.clone();
+    let applied = match instancetype::apply_to_vm(&mut whole, &instancetype::Objects(request.cluster)) {
+        Ok(applied) => applied,
+        Err(conflicts) => {
+            causes.extend(conflicts.0.iter().map(Cause::from));
+            return;
+        }
+    };
+    if let Some(template) = &mut whole.spec.template {
         if let Err(cause) = mutate::vmi::spec_defaults(&mut template.spec, request.config) {
             causes.push(Cause { field: cause.field.replacen("spec", "spec.template.spec", 1), ..cause });
+            return;
+        }
+        let demands = requirements::check(applied.instancetype.as_ref(), applied.preference.as_ref(), &template.spec);
+        if let Err(conflicts) = demands {
+            causes.extend(conflicts.0.iter().map(Cause::from));
             return;
         }
         if request.operation == Operation::Create {
@@ -43,7 +56,13 @@ fn completed(vm: &VirtualMachine, _old: Option<&VirtualMachine>, request: &Reque
             }
         }
     }
-    vm_spec(&Path::new("spec"), &whole, request.config, request.is_component(), causes);
+    vm_spec(&Path::new("spec"), &whole.spec, request.config, request.is_component(), causes);
+}
+
+impl From<&Conflict> for Cause {
+    fn from(conflict: &Conflict) -> Self {
+        Self::invalid(conflict.field(), conflict.to_string())
+    }
 }
 
 /// Judges the specification of a machine, whose template has its defaults.

@@ -2,7 +2,7 @@
 
 use super::spec::Subject;
 use super::{architecture, hyperv, instance, metadata, spec, vmi_update};
-use crate::admission::{Cause, Findings, Operation, Path, Request};
+use crate::admission::{Cause, Findings, Operation, Path, Request, startable};
 use crate::api::v1::VirtualMachineInstance;
 use crate::config::ClusterConfig;
 
@@ -28,5 +28,8 @@ pub fn create(vmi: &VirtualMachineInstance, config: &ClusterConfig, component: b
     spec::grace_annotations(&meta, &vmi.spec, vmi.metadata.annotations.as_ref(), config, &mut causes);
     hyperv::judge(&subject, &mut causes);
     architecture::judge(&subject, &mut causes);
+    if causes.is_empty() {
+        startable::judge(vmi, config, &mut causes);
+    }
     causes
 }

@@ -2,9 +2,8 @@
 
 use k8s_openapi::api::core::v1::{PersistentVolumeClaimVolumeSource, Volume};
 
-use crate::api::v1::{ChangedBlockTrackingStatus, VirtualMachineInstance};
+use crate::api::v1::VirtualMachineInstance;
 
-use super::super::persistence::{has_persistent_efi, has_persistent_tpm, tracks_changes};
 use super::super::{Context, Error, paths, traits};
 use super::{Plan, mount, part};
 
@@ -15,17 +14,13 @@ const QEMU: &str = "private-libvirt-qemu";
 /// All of this.
 pub(in super::super) const STATE_DIRECTORIES: [&str; 3] = [STATE, LIBVIRT, QEMU];
 
-fn tracking(vmi: &VirtualMachineInstance) -> Option<&ChangedBlockTrackingStatus> {
-    vmi.status.changed_block_tracking.as_ref()
-}
-
 /// Which field needs a claim for the machine's state, if any does.
 fn needed_by(vmi: &VirtualMachineInstance) -> Option<&'static str> {
-    if has_persistent_tpm(&vmi.spec) {
+    if traits::has_persistent_tpm(vmi) {
         Some("spec.domain.devices.tpm.persistent")
-    } else if has_persistent_efi(&vmi.spec) {
+    } else if traits::has_persistent_efi(vmi) {
         Some("spec.domain.firmware.bootloader.efi.persistent")
-    } else if tracks_changes(tracking(vmi)) {
+    } else if traits::tracks_changed_blocks(vmi) {
         Some("status.changedBlockTracking")
     } else {
         None
@@ -48,10 +43,10 @@ pub(super) fn add(plan: &mut Plan, vmi: &VirtualMachineInstance, context: &Conte
     }
     let paths = paths::state(non_root);
     for (wanted, path, sub_path) in [
-        (has_persistent_tpm(&vmi.spec), paths.tpm, "swtpm"),
-        (has_persistent_tpm(&vmi.spec), paths.tpm_ca, "swtpm-localca"),
-        (has_persistent_efi(&vmi.spec), paths.nvram, "nvram"),
-        (tracks_changes(tracking(vmi)), paths.changed_blocks, "cbt"),
+        (traits::has_persistent_tpm(vmi), paths.tpm, "swtpm"),
+        (traits::has_persistent_tpm(vmi), paths.tpm_ca, "swtpm-localca"),
+        (traits::has_persistent_efi(vmi), paths.nvram, "nvram"),
+        (traits::tracks_changed_blocks(vmi), paths.changed_blocks, "cbt"),
     ] {
         if wanted {
             plan.mount(part(STATE, path, sub_path));

@@ -9,7 +9,7 @@ use kubevirt_rs::pod::{self, Context};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::tools::{self, batch, diff, scene};
+use crate::tools::{batch, scene};
 
 /// The arguments of `render pod`.
 #[derive(clap::Args)]
@@ -24,9 +24,6 @@ pub(crate) struct Args {
     /// Show what counts of the pod instead of the pod
     #[arg(long)]
     facets: bool,
-    /// Show only what is different from the pod of another file
-    #[arg(long, value_name = "OLD", conflicts_with = "batch")]
-    diff: Option<PathBuf>,
 }
 
 /// Runs `render pod`.
@@ -34,10 +31,16 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     let Some(file) = args.file.as_ref().filter(|_| !args.batch) else {
         return batch::run(|question: Question| answer(question, args.facets));
     };
-    tools::print(match &args.diff {
-        Some(old) => show(old, args.facets).and_then(|old| Ok(diff::diff(&old, &show(file, args.facets)?))),
-        None => show(file, args.facets),
-    })
+    match show(file, args.facets) {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("kubevirt-rs: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn show(file: &Path, facets: bool) -> anyhow::Result<String> {

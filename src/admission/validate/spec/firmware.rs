@@ -1,6 +1,6 @@
 //! Boot loader, ACPI tables and kernels from outside.
 
-use super::{Rule, Subject};
+use super::{Rule, Subject, volumes};
 use crate::admission::validate::paths;
 use crate::admission::{Cause, Path};
 use crate::api::v1::{DomainSpec, Features, Firmware, KernelBoot};
@@ -62,6 +62,7 @@ fn kernel(at: &Path, boot: &KernelBoot, causes: &mut Vec<Cause>) {
     if container.kernel_path.is_empty() && container.initrd_path.is_empty() {
         causes.push(Cause::required(at, "the image is of no use without a path in it; give kernelPath, initrdPath or both"));
     }
+    volumes::pull_policy(&at, &container.image_pull_policy, causes);
     for (key, path) in [("kernelPath", &container.kernel_path), ("initrdPath", &container.initrd_path)] {
         if !path.is_empty() {
             paths::file(&at.key(key), path, causes);

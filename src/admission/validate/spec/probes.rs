@@ -12,6 +12,7 @@ fn judge(s: &Subject, causes: &mut Vec<Cause>) {
         if let Some(probe) = probe {
             let at = s.at.key(key);
             one_question(&at, probe, causes);
+            scheme(&at, probe, causes);
             if !on_pod_network {
                 reachable(&at, probe, causes);
             }
@@ -25,6 +26,13 @@ fn one_question(at: &Path, probe: &Probe, causes: &mut Vec<Cause>) {
         1 => {}
         0 => causes.push(Cause::required(at, "the probe asks nothing; give one of httpGet, tcpSocket, exec and guestAgentPing")),
         _ => causes.push(Cause::invalid(at, "the probe asks several things; keep one of httpGet, tcpSocket, exec and guestAgentPing")),
+    }
+}
+
+fn scheme(at: &Path, probe: &Probe, causes: &mut Vec<Cause>) {
+    let scheme = probe.http_get.as_ref().and_then(|get| get.scheme.as_deref()).unwrap_or_default();
+    if !matches!(scheme, "" | "HTTP" | "HTTPS") {
+        causes.push(Cause::not_supported(at.key("httpGet.scheme"), format!("{scheme:?} cannot be asked by; give HTTP or HTTPS")));
     }
 }
 
@@ -54,6 +62,10 @@ mod tests {
             &[],
             &[
                 (json!({"livenessProbe": get, "networks": pod}), &[]),
+                (
+                    json!({"livenessProbe": {"httpGet": {"port": 80, "scheme": "FTP"}}, "networks": pod}),
+                    &["s.livenessProbe.httpGet.scheme"],
+                ),
                 (json!({"livenessProbe": {}}), &["s.livenessProbe"]),
                 (json!({"readinessProbe": {"exec": {}, "guestAgentPing": {}}}), &["s.readinessProbe"]),
                 (json!({"readinessProbe": get}), &["s.readinessProbe.httpGet"]),

@@ -8,7 +8,7 @@ use super::{Rule, Subject};
 use crate::admission::validate::{naming, selectors};
 use crate::admission::{Cause, Path};
 
-pub(super) const RULES: &[Rule] = &[affinity, topology_spread];
+pub(super) const RULES: &[Rule] = &[affinity, topology_spread, tolerations];
 
 fn affinity(s: &Subject, causes: &mut Vec<Cause>) {
     let Some(affinity) = &s.spec.affinity else { return };
@@ -169,8 +169,30 @@ fn spread(at: &Path, constraint: &TopologySpreadConstraint, causes: &mut Vec<Cau
         let message = format!("{:?} is no action; give DoNotSchedule or ScheduleAnyway", constraint.when_unsatisfiable);
         causes.push(Cause::invalid(at.key("whenUnsatisfiable"), message));
     }
+    for (key, policy) in [("nodeAffinityPolicy", &constraint.node_affinity_policy), ("nodeTaintsPolicy", &constraint.node_taints_policy)] {
+        if let Some(policy) = policy.as_ref().filter(|policy| !matches!(policy.as_str(), "Honor" | "Ignore")) {
+            causes.push(Cause::not_supported(at.key(key), format!("{policy:?} is no policy; give Honor or Ignore")));
+        }
+    }
     if let Some(selector) = &constraint.label_selector {
         selectors::selector(&at.key("labelSelector"), selector, causes);
+    }
+}
+
+fn tolerations(s: &Subject, causes: &mut Vec<Cause>) {
+    let list = s.at.key("tolerations");
+    for (i, toleration) in s.spec.tolerations.iter().enumerate() {
+        let words = [
+            ("operator", &toleration.operator, &["Exists", "Equal"][..]),
+            ("effect", &toleration.effect, &["NoSchedule", "PreferNoSchedule", "NoExecute"]),
+        ];
+        for (key, word, known) in words {
+            let word = word.as_deref().unwrap_or_default();
+            if !word.is_empty() && !known.contains(&word) {
+                let message = format!("{word:?} is no {key} of a toleration; give one of {}", known.join(", "));
+                causes.push(Cause::not_supported(list.index(i).key(key), message));
+            }
+        }
     }
 }
 
@@ -232,6 +254,21 @@ mod tests {
             let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
             check(RULES, &[], &[(spec, &wanted)]);
         }
+    }
+
+    #[test]
+    fn tolerations_use_words_of_taints() {
+        check(
+            RULES,
+            &[],
+            &[
+                (json!({"tolerations": [{"key": "a", "operator": "Exists", "effect": "NoExecute"}, {"key": "b"}]}), &[]),
+                (
+                    json!({"tolerations": [{"operator": "Like", "effect": "Never"}]}),
+                    &["s.tolerations[0].operator", "s.tolerations[0].effect"],
+                ),
+            ],
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::admission::{Cause, Path};
 use crate::api::v1::{HostDisk, HostDiskType, Volume};
 use crate::config::Gate;
 
-pub(super) const RULES: &[Rule] = &[names, sources, contents, at_most_one, image_paths];
+pub(super) const RULES: &[Rule] = &[names, sources, contents, at_most_one, images];
 
 fn names(s: &Subject, causes: &mut Vec<Cause>) {
     let list = s.at.key("volumes");
@@ -113,12 +113,23 @@ fn at_most_one(s: &Subject, causes: &mut Vec<Cause>) {
     }
 }
 
-fn image_paths(s: &Subject, causes: &mut Vec<Cause>) {
+fn images(s: &Subject, causes: &mut Vec<Cause>) {
     let list = s.at.key("volumes");
     for (i, disk) in s.spec.volumes.iter().enumerate().filter_map(|(i, v)| Some((i, v.container_disk.as_ref()?))) {
+        let element = list.index(i);
+        let at = element.key("containerDisk");
         if !disk.path.is_empty() {
-            paths::file(&list.index(i).key("containerDisk"), &disk.path, causes);
+            paths::file(&at, &disk.path, causes);
         }
+        pull_policy(&at, &disk.image_pull_policy, causes);
+    }
+}
+
+/// When an image is pulled.
+pub(super) fn pull_policy(at: &Path, policy: &str, causes: &mut Vec<Cause>) {
+    if !matches!(policy, "" | "Always" | "IfNotPresent" | "Never") {
+        let message = format!("{policy:?} is no policy; take Always, IfNotPresent or Never");
+        causes.push(Cause::not_supported(at.key("imagePullPolicy"), message));
     }
 }
 
@@ -152,6 +163,10 @@ mod tests {
                 (volume(json!({"hostDisk": {"path": "", "type": "Tape"}})), &["s.volumes[0].hostDisk.path", "s.volumes[0].hostDisk.type"]),
                 (volume(json!({"hostDisk": {"path": "/a", "type": "Disk", "capacity": "1Gi"}})), &["s.volumes[0].hostDisk.capacity"]),
                 (volume(json!({"containerDisk": {"image": "i", "path": "../a"}})), &["s.volumes[0].containerDisk"]),
+                (
+                    volume(json!({"containerDisk": {"image": "i", "imagePullPolicy": "Sometimes"}})),
+                    &["s.volumes[0].containerDisk.imagePullPolicy"],
+                ),
                 (json!({"volumes": [{"name": "a", "sysprep": {}}, {"name": "a", "sysprep": {}}]}), &["s.volumes[1].name"]),
                 (
                     json!({"volumes": [{"name": "a", "memoryDump": {"claimName": "c"}}, {"name": "b", "memoryDump": {"claimName": "c"}}]}),
