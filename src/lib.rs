@@ -4,6 +4,9 @@
 //! randomness, file or task: what a decision needs comes in as an argument. The ground floor (the binary) carries out
 //! what was decided here. ARCHITECTURE.md shows the rooms and who may call whom.
 
+// Tests hand over the documents that they write down.
+#![cfg_attr(test, allow(clippy::needless_pass_by_value))]
+
 pub use kubevirt_api as api;
 
 pub mod admission;

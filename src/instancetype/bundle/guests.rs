@@ -67,9 +67,12 @@ const fn linux(icon: &'static str) -> Family {
     Family { os: "linux", icon }
 }
 
+/// A guest, and what it likes beyond what all of them do.
+type Linux = (Guest, &'static [Taste]);
+
 /// Every system of every family. The tags are what a console filters by.
 #[rustfmt::skip]
-const LINUX: &[(Family, &[(Guest, &[Taste])])] = &[
+const LINUX: &[(Family, &[Linux])] = &[
     (linux("alpine"), &[(guest("alpine", "Alpine", "alpine", Some((1, Mi(512))), None), &[])]),
     (linux("centos"), &[
         (guest("centos.stream9", "CentOS Stream 9", "linux,centos-stream", Some((1, GiAndHalf)), None), &[IoThread]),
@@ -187,8 +190,8 @@ impl Guest {
         labels.add("os-type", family.os);
         spec.annotations.insert("vm.kubevirt.io/os".to_owned(), family.os.to_owned());
         if let Some((cpus, memory)) = self.needs {
-            labels.add("required-cpu", cpus);
-            labels.add("required-memory", memory);
+            labels.add("required-cpu", cpus.to_string());
+            labels.add("required-memory", memory.to_string());
             spec.requirements = Some(PreferenceRequirements {
                 cpu: Some(CpuPreferenceRequirement { guest: cpus }),
                 memory: Some(MemoryPreferenceRequirement { guest: memory.quantity() }),

@@ -183,10 +183,10 @@ impl Series {
         let size = if pages.is_some() { format!("{size}1gi") } else { size.to_owned() };
         let mut labels = Labels::new();
         labels.add("class", self.class);
-        labels.add("cpu", cpus);
+        labels.add("cpu", cpus.to_string());
         labels.add("icon-pf", self.icon);
-        labels.add("memory", memory);
-        labels.add("size", &size);
+        labels.add("memory", memory.to_string());
+        labels.add("size", size.as_str());
         labels.add("version", "1");
         let mut spec = VirtualMachineInstancetypeSpec {
             cpu: CpuInstancetype { guest: cpus, ..CpuInstancetype::default() },
@@ -259,7 +259,7 @@ impl Labels {
         labels
     }
 
-    pub(super) fn add(&mut self, name: &str, value: impl ToString) {
-        self.0.insert(format!("instancetype.kubevirt.io/{name}"), value.to_string());
+    pub(super) fn add(&mut self, name: &str, value: impl Into<String>) {
+        self.0.insert(format!("instancetype.kubevirt.io/{name}"), value.into());
     }
 }

@@ -275,30 +275,30 @@ impl Parser<'_> {
             }
             Some(Token::Name(name)) => {
                 self.at += 1;
-                self.named(name)
+                self.named(&name)
             }
             Some(token) => Err(Error(format!("{token} stands where a value is missing"))),
             None => Err(Error("it ends where a value is missing".to_owned())),
         }
     }
 
-    fn named(&mut self, name: String) -> Result<Type, Error> {
+    fn named(&mut self, name: &str) -> Result<Type, Error> {
         if self.takes("(") {
             let boolean = name == "has" || name == "bool";
             self.list(")")?;
             return Ok(if boolean { Type::Bool } else { Type::Any });
         }
         if self.names == Names::Domain && name.starts_with(|c: char| c.is_ascii_uppercase()) && self.takes("{") {
-            self.fields(&name)?;
+            self.fields(name)?;
             return Ok(if name == "Domain" { Type::Domain } else { Type::Any });
         }
-        match name.as_str() {
+        match name {
             "true" | "false" => Ok(Type::Bool),
             "null" => Ok(Type::Plain),
             "vmi" => Ok(Type::Instance),
             "domainSpec" if self.names == Names::Domain => Ok(Type::Domain),
-            _ if self.scope.contains(&name) => Ok(Type::Any),
-            _ if TYPES.contains(&name.as_str()) => Ok(Type::Plain),
+            _ if self.scope.iter().any(|variable| variable == name) => Ok(Type::Any),
+            _ if TYPES.contains(&name) => Ok(Type::Plain),
             _ => Err(Error(format!("nothing is called {name:?}"))),
         }
     }
