@@ -4,6 +4,8 @@
 
 mod cause;
 mod decode;
+#[cfg(test)]
+mod every_kind;
 pub mod eviction;
 mod existing;
 mod kinds;
