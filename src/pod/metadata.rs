@@ -99,11 +99,12 @@ pub(super) fn annotations(
 const BACKUP_HOOKS: [&str; 2] = ["pre.hook.backup.velero.io", "post.hook.backup.velero.io"];
 
 /// Whether the annotation is one of those for backups.
-pub(super) fn is_backup_hook(key: &str) -> bool {
+pub(crate) fn is_backup_hook(key: &str) -> bool {
     key.split_once('/').is_some_and(|(prefix, _)| BACKUP_HOOKS.contains(&prefix))
 }
 
-fn backup_hooks(vmi: &VirtualMachineInstance, context: &Context) -> BTreeMap<String, String> {
+/// What Velero is told, unless the VMI or the installation says that it shall not be.
+pub(crate) fn backup_hooks(vmi: &VirtualMachineInstance, context: &Context) -> BTreeMap<String, String> {
     let own = traits::annotation(vmi, names::SKIP_BACKUP_HOOKS_ANNOTATION);
     let skip = own.or(context.skip_backup_hooks.as_deref()).is_some_and(|v| matches!(v, "1" | "t" | "T" | "true" | "TRUE" | "True"));
     if skip {

@@ -11,7 +11,7 @@ use crate::config::ClusterConfig;
 use super::{Error, traits};
 
 /// The networks beside the pod's own, for Multus.
-pub(super) const MULTUS_NETWORKS: &str = "k8s.v1.cni.cncf.io/networks";
+pub(crate) const MULTUS_NETWORKS: &str = "k8s.v1.cni.cncf.io/networks";
 /// The network that stands for the pod's own, for Multus.
 pub(super) const MULTUS_DEFAULT: &str = "v1.multus-cni.io/default-network";
 /// Traffic that comes in by these links comes from the guest; Istio treats it as the pod's own. Two names, as Istio
@@ -89,7 +89,7 @@ pub(super) fn annotations(vmi: &VirtualMachineInstance, config: &ClusterConfig) 
 
 /// What Multus is to attach, as its annotation says it, in the order of the VMI's interfaces; nothing if there is
 /// nothing to attach.
-pub(super) fn attachments(vmi: &VirtualMachineInstance, config: &ClusterConfig, naming: Naming) -> Result<Option<String>, Error> {
+pub(crate) fn attachments(vmi: &VirtualMachineInstance, config: &ClusterConfig, naming: Naming) -> Result<Option<String>, Error> {
     let namespace = vmi.metadata.namespace.as_deref().unwrap_or_default();
     let networks = &vmi.spec.networks;
     let mut attachments = Vec::new();

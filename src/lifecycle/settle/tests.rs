@@ -351,7 +351,7 @@ fn named(meta: &ObjectMeta) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_settled_machine_is_left_alone(mut store in scene()) {

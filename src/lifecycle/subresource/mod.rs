@@ -5,6 +5,7 @@
 
 mod body;
 mod evacuation;
+mod expansion;
 mod graph;
 mod guest;
 mod memory_dump;
@@ -69,10 +70,13 @@ pub struct Observed {
     pub claims: Vec<PersistentVolumeClaim>,
     /// The launcher pods of the namespace.
     pub pods: Vec<Pod>,
+    /// The instance types, preferences and revisions of them, as documents.
+    pub instancetypes: Vec<Value>,
     /// The share of a file system that CDI keeps for itself, where CDI is there: globally and by storage class.
     pub overhead: Option<memory_dump::Overhead>,
 }
 
+pub use expansion::expand_document;
 pub use memory_dump::Overhead;
 
 /// How a granted request goes on once the writes are done.
@@ -147,6 +151,7 @@ impl<'a> Case<'a> {
             (Kind::Machine, "stop", "") => power::stop(self),
             (Kind::Machine, "restart", "") => power::restart(self),
             (Kind::Machine, "migrate", "") => migration::migrate(self),
+            (Kind::Machine, "expand-spec", "") => expansion::expand(self),
             (Kind::Machine, "memorydump", "") => memory_dump::dump(self),
             (Kind::Machine, "removememorydump", "") => memory_dump::remove(self),
             (_, "addvolume", "") => volumes::add(self),

@@ -30,6 +30,8 @@ pub(super) struct Pass<'a> {
     pub(super) start: Option<Box<VirtualMachineInstance>>,
     /// Whether the instance is deleted.
     pub(super) stop: bool,
+    /// Whether the instance need not be held any longer.
+    pub(super) release: bool,
     /// What is said as long as it is so; only worth an event when something else changes, too.
     pub(super) standing: Vec<Action>,
     /// When to look again.
@@ -47,6 +49,7 @@ impl<'a> Pass<'a> {
             actions: Vec::new(),
             start: None,
             stop: false,
+            release: false,
             standing: Vec::new(),
             look_again: None,
         };
@@ -133,42 +136,40 @@ impl<'a> Pass<'a> {
         self.machine.metadata.annotations.as_ref()?.get(key).map(String::as_str)
     }
 
-    /// The plan. The status is written after what is made and before what is deleted: what it remembers of an instance
-    /// must be kept when the instance goes.
+    /// The plan. What the machine says of itself goes first, then what is made, then the guest; the spec follows the guest,
+    /// since what the guest has taken over may be forgotten there; the status follows the spec, since what is done may be
+    /// forgotten in it; and only when it is noted how a guest ended, its instance may go.
     pub(super) fn finish(mut self) -> Vec<Action> {
-        let mut plan = Vec::new();
         let before = VirtualMachine { status: VirtualMachineStatus::default(), ..self.observed.machine.clone() };
-        let after = VirtualMachine { status: VirtualMachineStatus::default(), ..self.machine.clone() };
-        let patch = Patch::between(&before, &after);
-        if !patch.is_empty() {
-            plan.push(Action::PatchMachine(patch));
-        }
+        let marked = VirtualMachine { metadata: self.machine.metadata.clone(), ..before.clone() };
+        let after = VirtualMachine { spec: self.machine.spec.clone(), ..marked.clone() };
+        let machine = |from: &VirtualMachine, to: &VirtualMachine| Some(Patch::between(from, to)).filter(|p| !p.is_empty());
+        let mut plan = Vec::from_iter(machine(&before, &marked).map(Action::PatchMachine));
         plan.append(&mut self.actions);
         if let Some(instance) = self.start.take() {
             let message = format!("started by making the instance {:?}", self.name());
             plan.push(Action::CreateInstance(instance));
             plan.push(Event::normal("SuccessfulCreate", message));
         }
-        let (stop, standing, look_again) = (self.stop, std::mem::take(&mut self.standing), self.look_again);
-        let instance = self.instance_patch();
+        plan.extend(self.observed.instance.as_ref().zip(self.instance.as_ref()).and_then(|(old, new)| change_instance(old, new)));
+        plan.extend(machine(&marked, &after).map(Action::PatchMachine));
         plan.extend(self.finish_status());
-        plan.extend(instance.clone());
-        if let (true, Some(observed)) = (stop, &self.observed.instance) {
+        if let (true, Some(instance)) = (self.release, &self.instance) {
+            let mut released = instance.clone();
+            owner::remove_finalizer(&mut released.metadata, names::VIRTUAL_MACHINE_CONTROLLER_FINALIZER);
+            plan.extend(change_instance(instance, &released));
+        }
+        if let (true, Some(observed)) = (self.stop, &self.observed.instance) {
             let uid = observed.metadata.uid.clone().unwrap_or_default();
             let message = format!("stopped by deleting the instance {uid}");
             plan.push(Action::DeleteInstance { uid });
             plan.push(Event::normal("SuccessfulDelete", message));
         }
         if plan.iter().any(Action::writes) {
-            plan.extend(standing);
+            plan.append(&mut self.standing);
         }
-        plan.extend(look_again.map(|seconds| Action::LookAgain { seconds }));
+        plan.extend(self.look_again.map(|seconds| Action::LookAgain { seconds }));
         plan
-    }
-
-    fn instance_patch(&self) -> Option<Action> {
-        let patch = Patch::between(self.observed.instance.as_ref()?, self.instance.as_ref()?);
-        (!patch.is_empty()).then_some(Action::PatchInstance(patch))
     }
 
     /// The status alone.
@@ -182,4 +183,9 @@ impl<'a> Pass<'a> {
         };
         (!patch.is_empty()).then(|| Action::PatchMachineStatus(patch.below("/status")))
     }
+}
+
+fn change_instance(from: &VirtualMachineInstance, to: &VirtualMachineInstance) -> Option<Action> {
+    let patch = Patch::between(from, to);
+    (!patch.is_empty()).then_some(Action::PatchInstance(patch))
 }

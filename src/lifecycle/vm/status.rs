@@ -5,13 +5,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::pass::Pass;
 use super::strategy::{first_request_done, is_final};
 use super::{generation, live_update, memory_dump, printable, run_strategy, start_failure, tracking, volume_requests};
-use crate::api::names;
 use crate::api::v1::{
     VirtualMachineCondition as Condition, VirtualMachineConditionType as Kind, VirtualMachineInstanceConditionType as InstanceKind,
     VirtualMachineInstancePhase as Phase,
 };
 use crate::lifecycle::action::Failure;
-use crate::lifecycle::{conditions, owner};
+use crate::lifecycle::conditions;
 
 /// Conditions that the machine does not take over from its instance.
 const OWN: [Kind; 3] = [Kind::Ready, Kind::Failure, Kind::RestartRequired];
@@ -93,10 +92,8 @@ fn taken_over(condition: &crate::api::v1::VirtualMachineInstanceCondition) -> Co
 
 /// An instance that has run its course is held until its end is noted here.
 fn release_instance(pass: &mut Pass<'_>) {
-    if let Some(instance) = &mut pass.instance {
+    pass.release = pass.instance.as_ref().is_some_and(|instance| {
         let gave_up_waiting = instance.status.phase == Phase::WaitingForSync && instance.metadata.deletion_timestamp.is_some();
-        if is_final(instance) || gave_up_waiting {
-            owner::remove_finalizer(&mut instance.metadata, names::VIRTUAL_MACHINE_CONTROLLER_FINALIZER);
-        }
-    }
+        is_final(instance) || gave_up_waiting
+    });
 }

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::pass::Pass;
-use super::{CLAIM_MISSING, CREATED, FAILED_CREATE, hotplug, pods, topology};
+use super::{CLAIM_MISSING, CREATED, FAILED_CREATE, hotplug, network, pods, topology};
 use crate::api::names;
 use crate::config::Gate;
 use crate::lifecycle::action::{Action, Event, Failure};
@@ -186,8 +186,10 @@ pub(super) fn follow(pass: &mut Pass<'_>) -> Result<(), Failure> {
     if !pods::is_ready(&pod) {
         return Ok(());
     }
+    let of_network = network::pod_annotations(pass, &pod);
     if let Some(wanted) = &mut pass.pod {
         let annotations = wanted.metadata.annotations.get_or_insert_default();
+        annotations.extend(of_network);
         annotations.insert(REQUEST_EVICT_ONLY.to_owned(), String::new());
         if pass.instance.status.evacuation_node_name.is_empty() {
             annotations.remove(EVICTION_IN_PROGRESS);

@@ -1,15 +1,20 @@
 //! What the instance tells of its interfaces before the guest does: which link of the pod each has, as Multus reports it.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::Pod;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::pass::Pass;
 use super::pods;
-use crate::api::v1::{Network, VirtualMachineInstanceNetworkInterface as Status};
-use crate::pod::networks::{Naming, link_name};
+use crate::api::v1::{InterfaceState, Network, NetworkBindingDownwardApiType, VirtualMachineInstanceNetworkInterface as Status};
+use crate::pod::networks::{MULTUS_NETWORKS, Naming, link_name};
 
 /// The annotation by which Multus reports.
 const NETWORK_STATUS: &str = "k8s.v1.cni.cncf.io/network-status";
+/// The annotation by which the launcher learns of devices.
+const NETWORK_INFO: &str = "kubevirt.io/network-info";
 const MULTUS: &str = "multus-status";
 const PRIMARY: &str = "eth0";
 
@@ -22,6 +27,30 @@ pub(super) struct Link {
     pub(super) interface: String,
     #[serde(default)]
     default: bool,
+    #[serde(default, rename = "device-info")]
+    device_info: Option<Value>,
+    #[serde(default)]
+    mac: String,
+    #[serde(default)]
+    mtu: i64,
+}
+
+/// What the launcher learns of a device that was given to an interface.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DeviceNote<'a> {
+    network: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_info: Option<&'a Value>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    mac: &'a str,
+    #[serde(skip_serializing_if = "is_zero")]
+    mtu: i64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &i64) -> bool {
+    *number == 0
 }
 
 /// The links of a pod; none while Multus has not reported.
@@ -45,7 +74,7 @@ pub(crate) fn is_ordinal(link: &str) -> bool {
 /// Brings the interfaces up to date with the links of the pod.
 pub(super) fn update(pass: &mut Pass<'_>, pod: &Pod) {
     let links = links(pod);
-    let naming = if links.iter().any(|l| is_ordinal(&l.interface)) { Naming::Ordinal } else { Naming::Hashed };
+    let naming = naming(&links);
     let networks = &pass.instance.spec.networks;
     let old = &pass.instance.status.interfaces;
     let find = |name: &str| old.iter().find(|i| i.name == name).cloned();
@@ -78,6 +107,54 @@ pub(super) fn update(pass: &mut Pass<'_>, pod: &Pod) {
     if !same {
         pass.instance.status.interfaces = new;
     }
+}
+
+/// The annotations of a launcher pod whose guest's interfaces come and go: what Multus is to attach, and which devices
+/// the guest's interfaces were given.
+pub(super) fn pod_annotations(pass: &Pass<'_>, pod: &Pod) -> BTreeMap<String, String> {
+    let links = links(pod);
+    let naming = naming(&links);
+    let devices = device_notes(pass, &links, naming).map(|notes| (NETWORK_INFO.to_owned(), notes));
+    let attached = attachments(pass, naming).map(|attached| (MULTUS_NETWORKS.to_owned(), attached));
+    devices.into_iter().chain(attached).collect()
+}
+
+/// What Multus is to attach, if that changes while the guest runs. A device of its own takes a migration.
+fn attachments(pass: &Pass<'_>, naming: Naming) -> Option<String> {
+    let told = |name: &str| pass.instance.status.interfaces.iter().any(|i| i.name == name);
+    let mut wanted = pass.instance.clone();
+    let interfaces = &mut wanted.spec.domain.devices.interfaces;
+    let leaves = interfaces.iter().any(|i| i.state == InterfaceState::Absent);
+    interfaces.retain(|i| i.state != InterfaceState::Absent && (i.sriov.is_none() || told(&i.name)));
+    let comes = interfaces.iter().any(|i| !told(&i.name));
+    wanted.spec.networks.retain(|network| interfaces.iter().any(|i| i.name == network.name));
+    if !leaves && !comes {
+        return None;
+    }
+    crate::pod::networks::attachments(&wanted, pass.config, naming).ok().map(Option::unwrap_or_default)
+}
+
+fn device_notes(pass: &Pass<'_>, links: &[Link], naming: Naming) -> Option<String> {
+    let plugins = pass.config.network_bindings();
+    let spec = &pass.instance.spec;
+    let with_device = spec.domain.devices.interfaces.iter().filter(|interface| {
+        let plugin = interface.binding.as_ref().and_then(|b| plugins?.get(&b.name));
+        interface.sriov.is_some() || plugin.is_some_and(|p| p.downward_api == NetworkBindingDownwardApiType::DeviceInfo)
+    });
+    let mut notes: Vec<_> = with_device
+        .filter_map(|interface| {
+            let network = spec.networks.iter().find(|n| n.name == interface.name)?;
+            let name = link_name(naming, &spec.networks, network);
+            let link = links.iter().find(|l| l.interface == name)?;
+            Some(DeviceNote { network: &interface.name, device_info: link.device_info.as_ref(), mac: &link.mac, mtu: link.mtu })
+        })
+        .collect();
+    notes.sort_by_key(|note| note.network);
+    (!notes.is_empty()).then(|| json!({ "interfaces": notes }).to_string())
+}
+
+fn naming(links: &[Link]) -> Naming {
+    if links.iter().any(|l| is_ordinal(&l.interface)) { Naming::Ordinal } else { Naming::Hashed }
 }
 
 pub(super) fn has_source(sources: &str, source: &str) -> bool {

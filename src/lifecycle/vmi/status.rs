@@ -17,7 +17,7 @@ use crate::config::Gate;
 use crate::lifecycle::action::{Action, Failure};
 use crate::lifecycle::patch::Patch;
 use crate::lifecycle::{conditions, owner, persistent_state};
-use crate::pod::COMPUTE;
+use crate::pod::{COMPUTE, backup_hooks, is_backup_hook};
 
 /// What the descheduler is told by annotations of the instance.
 const DESCHEDULER: [&str; 2] = ["descheduler.alpha.kubernetes.io/evict", "descheduler.alpha.kubernetes.io/prefer-no-eviction"];
@@ -128,6 +128,10 @@ fn follow_launcher(pass: &mut Pass<'_>) {
     if let Some(wanted) = &mut pass.pod {
         sync(&[names::NODE_NAME_LABEL, names::OUTDATED_LAUNCHER_IMAGE_LABEL], meta.labels.as_ref(), &mut wanted.metadata.labels);
         sync(&DESCHEDULER, meta.annotations.as_ref(), &mut wanted.metadata.annotations);
+        let hooks = backup_hooks(&pass.instance, &pass.observed.context);
+        let annotations = wanted.metadata.annotations.get_or_insert_default();
+        annotations.retain(|key, _| !is_backup_hook(key) || hooks.contains_key(key));
+        annotations.extend(hooks);
     }
 }
 

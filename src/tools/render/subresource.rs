@@ -93,6 +93,7 @@ fn observe(question: &Question) -> serde_json::Result<Observed> {
         nodes: all::<Node>(&question.objects, "Node")?,
         claims: all::<PersistentVolumeClaim>(&question.objects, "PersistentVolumeClaim")?,
         pods: all::<Pod>(&question.objects, "Pod")?,
+        instancetypes: question.objects.clone(),
         overhead: None,
     })
 }
