@@ -40,7 +40,7 @@ const QUESTIONS: &[Question] = &[
     get("guestosinfo", must_have_agent),
     get("userlist", must_have_agent),
     get("filesystemlist", must_have_agent),
-    get("vnc/screenshot", |case, instance| super::stream::has_display(case, instance)),
+    get("vnc/screenshot", super::stream::has_display),
     get("sev/fetchcertchain", may_fetch_certificates),
     get("sev/querylaunchmeasurement", may_attest),
 ];

@@ -32,7 +32,7 @@ pub(super) fn add(case: &mut Case<'_>) -> Answer {
         (None, Some(source)) => source.hotpluggable = true,
         (None, None) => {}
     }
-    request(case, VolumeRequest { add_volume_options: Some(options), ..VolumeRequest::default() })
+    request(case, &VolumeRequest { add_volume_options: Some(options), ..VolumeRequest::default() })
 }
 
 pub(super) fn remove(case: &mut Case<'_>) -> Answer {
@@ -41,7 +41,7 @@ pub(super) fn remove(case: &mut Case<'_>) -> Answer {
     if options.name.is_empty() {
         return Err(Refusal::bad_request("name must be set: the volume to remove"));
     }
-    request(case, VolumeRequest { remove_volume_options: Some(options), ..VolumeRequest::default() })
+    request(case, &VolumeRequest { remove_volume_options: Some(options), ..VolumeRequest::default() })
 }
 
 /// Whether volumes can be asked for at all.
@@ -59,8 +59,8 @@ fn body<T: serde::de::DeserializeOwned + Default>(case: &Case<'_>) -> Result<T, 
     case.options()
 }
 
-fn request(case: &mut Case<'_>, request: VolumeRequest) -> Answer {
-    let asked = dry_run(&request);
+fn request(case: &mut Case<'_>, request: &VolumeRequest) -> Answer {
+    let asked = dry_run(request);
     match case.request.kind {
         Kind::Instance => {
             let instance = case.instance()?;
@@ -73,18 +73,18 @@ fn request(case: &mut Case<'_>, request: VolumeRequest) -> Answer {
             if !is_running(instance) {
                 return Err(case.instance_conflict("the guest is not running"));
             }
-            verify(&instance.spec.volumes, &request).map_err(|why| case.instance_conflict(why))?;
-            case.patch(Target::Instance, spec_patch("/spec", &instance.spec, &request), &asked, Race::Internal);
+            verify(&instance.spec.volumes, request).map_err(|why| case.instance_conflict(why))?;
+            case.patch(Target::Instance, spec_patch("/spec", &instance.spec, request), &asked, Race::Internal);
         }
         Kind::Machine => {
             let machine = case.machine()?;
             let spec = machine.spec.template.as_ref().map(|t| t.spec.clone()).unwrap_or_default();
-            verify(&spec.volumes, &request).map_err(|why| case.machine_conflict(why))?;
+            verify(&spec.volumes, request).map_err(|why| case.machine_conflict(why))?;
             if case.config.enabled(Gate::HotplugVolumes) {
-                let patch = status_patch(&machine.status.volume_requests, &request).map_err(|why| case.machine_conflict(why))?;
+                let patch = status_patch(&machine.status.volume_requests, request).map_err(|why| case.machine_conflict(why))?;
                 case.patch(Target::MachineStatus, patch, &asked, Race::Internal);
             } else {
-                case.patch(Target::Machine, spec_patch("/spec/template/spec", &spec, &request), &asked, Race::Internal);
+                case.patch(Target::Machine, spec_patch("/spec/template/spec", &spec, request), &asked, Race::Internal);
             }
         }
     }

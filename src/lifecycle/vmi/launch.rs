@@ -108,7 +108,8 @@ fn render_state_claim(pass: &Pass<'_>, name: &str) -> Result<PersistentVolumeCla
             let annotations = class.metadata.annotations.as_ref();
             annotations.and_then(|a| a.get(annotation)).is_some_and(|v| v == "true")
         });
-        marked.last().and_then(|class| class.metadata.name.clone())
+        // Of several defaults the same one counts, whatever the order they come in.
+        marked.filter_map(|class| class.metadata.name.clone()).max()
     };
     let class =
         if configured.is_empty() { marked(DEFAULT_VIRT_CLASS).or_else(|| marked(DEFAULT_CLASS)) } else { Some(configured.to_owned()) };
