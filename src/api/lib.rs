@@ -4,6 +4,8 @@
 //! would decode, unknown enumeration values included, and encodes to the same document. What it means, and whether it
 //! is allowed, is decided elsewhere.
 
+#![warn(missing_docs)]
+
 pub mod backup;
 pub mod cdi;
 pub mod clone;

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 
-use crate::api::v1::{ChangedBlockTrackingState as State, ChangedBlockTrackingStatus, VirtualMachineInstanceSpec};
+pub use crate::pod::persistence::{is_needed, tracks_changes};
 
 /// The label that names the machine whose state a claim keeps; also how the names of such claims and volumes begin.
 pub const PREFIX: &str = "persistent-state-for";
@@ -10,28 +10,6 @@ pub const PREFIX: &str = "persistent-state-for";
 pub const VOLUME_NAME: &str = "persistent-state-for-this-vm";
 /// How much such a claim asks for.
 pub const CLAIM_SIZE: &str = "10Mi";
-
-/// Whether the guest has a TPM that remembers.
-pub fn has_persistent_tpm(spec: &VirtualMachineInstanceSpec) -> bool {
-    let tpm = spec.domain.devices.tpm.as_ref();
-    tpm.is_some_and(|t| t.enabled != Some(false) && t.persistent == Some(true))
-}
-
-/// Whether the guest has EFI variables that are kept.
-pub fn has_persistent_efi(spec: &VirtualMachineInstanceSpec) -> bool {
-    let bootloader = spec.domain.firmware.as_ref().and_then(|f| f.bootloader.as_ref());
-    bootloader.and_then(|b| b.efi.as_ref()).is_some_and(|e| e.persistent == Some(true))
-}
-
-/// Whether changed blocks are tracked, or about to be.
-pub fn tracks_changes(tracking: Option<&ChangedBlockTrackingStatus>) -> bool {
-    tracking.is_some_and(|t| matches!(t.state, State::Initializing | State::Enabled))
-}
-
-/// Whether the guest needs such a claim.
-pub fn is_needed(spec: &VirtualMachineInstanceSpec, tracking: Option<&ChangedBlockTrackingStatus>) -> bool {
-    has_persistent_tpm(spec) || has_persistent_efi(spec) || tracks_changes(tracking)
-}
 
 /// The claim that keeps the state of the machine of that name; one of an older release bears no label, only its name.
 pub fn claim_of<'a>(claims: &'a [PersistentVolumeClaim], name: &str) -> Option<&'a PersistentVolumeClaim> {

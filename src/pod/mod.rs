@@ -22,6 +22,7 @@ pub mod networks;
 mod nodes;
 pub mod overhead;
 pub mod paths;
+pub mod persistence;
 mod probes;
 pub mod programs;
 mod reservations;

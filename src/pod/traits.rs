@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::api::Quantity;
 use crate::api::names;
-use crate::api::v1::{
-    ChangedBlockTrackingState, Cpu, Gpu, HostDevice, Interface, KernelBootContainer, LaunchSecurity, Network, VirtualMachineInstance,
-    Volume,
-};
+use crate::api::v1::{Cpu, Gpu, HostDevice, Interface, KernelBootContainer, LaunchSecurity, Network, VirtualMachineInstance, Volume};
 
 /// The value of an annotation.
 pub(super) fn annotation<'a>(vmi: &'a VirtualMachineInstance, key: &str) -> Option<&'a str> {
@@ -110,25 +107,6 @@ pub(super) fn is_secure_execution(vmi: &VirtualMachineInstance) -> bool {
 /// Whether there is a TPM.
 pub(super) fn has_tpm(vmi: &VirtualMachineInstance) -> bool {
     vmi.spec.domain.devices.tpm.as_ref().is_some_and(|tpm| tpm.enabled != Some(false))
-}
-
-/// Whether the TPM keeps its state over a restart.
-pub(super) fn has_persistent_tpm(vmi: &VirtualMachineInstance) -> bool {
-    has_tpm(vmi) && vmi.spec.domain.devices.tpm.as_ref().is_some_and(|tpm| tpm.persistent == Some(true))
-}
-
-/// Whether the EFI variables are kept over a restart.
-pub(super) fn has_persistent_efi(vmi: &VirtualMachineInstance) -> bool {
-    let bootloader = vmi.spec.domain.firmware.as_ref().and_then(|f| f.bootloader.as_ref());
-    bootloader.and_then(|b| b.efi.as_ref()?.persistent).unwrap_or(false)
-}
-
-/// Whether changed blocks are tracked, or are about to be.
-pub(super) fn tracks_changed_blocks(vmi: &VirtualMachineInstance) -> bool {
-    vmi.status
-        .changed_block_tracking
-        .as_ref()
-        .is_some_and(|t| matches!(t.state, ChangedBlockTrackingState::Initializing | ChangedBlockTrackingState::Enabled))
 }
 
 /// Whether a container brings the kernel.

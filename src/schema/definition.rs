@@ -13,14 +13,16 @@ impl Definition {
 
     /// The whole `CustomResourceDefinition`, made from the types.
     pub fn to_json(&self) -> Value {
-        let (plural, namespaced, schema) = match self.kind() {
-            Some(kind) => (kind.plural, kind.namespaced, (kind.schema)().to_json()),
-            None => ("", true, Value::Null),
-        };
+        let Some(kind) = self.kind() else { return Value::Null };
+        let schema = (kind.schema)().to_json();
+        let bare = without_descriptions(&schema);
+        // One version is explained, the one that clients prefer: so a definition has half the size, and stays small
+        // enough for the annotation of a client-side apply.
+        let version = |version: &Version| self.version(version, if version.name == kind.version { &schema } else { &bare });
         let mut names = json!({
             "kind": self.kind,
             "listKind": format!("{}List", self.kind),
-            "plural": plural,
+            "plural": kind.plural,
             "singular": self.kind.to_lowercase(),
         });
         if !self.short_names.is_empty() {
@@ -37,8 +39,8 @@ impl Definition {
             "spec": {
                 "group": self.group,
                 "names": names,
-                "scope": if namespaced { "Namespaced" } else { "Cluster" },
-                "versions": self.versions.iter().map(|v| self.version(v, &schema)).collect::<Vec<_>>(),
+                "scope": if kind.namespaced { "Namespaced" } else { "Cluster" },
+                "versions": self.versions.iter().map(version).collect::<Vec<_>>(),
             },
         })
     }
@@ -61,6 +63,18 @@ impl Definition {
         }
         out.insert("schema".into(), json!({"openAPIV3Schema": schema}));
         Value::Object(out)
+    }
+}
+
+/// The schema with nothing but its structure. (A field may be called `description`, but its value is no string.)
+fn without_descriptions(schema: &Value) -> Value {
+    match schema {
+        Value::Object(map) => {
+            let kept = map.iter().filter(|(name, value)| !(*name == "description" && value.is_string()));
+            Value::Object(kept.map(|(name, value)| (name.clone(), without_descriptions(value))).collect())
+        }
+        Value::Array(items) => items.iter().map(without_descriptions).collect(),
+        other => other.clone(),
     }
 }
 

@@ -4,8 +4,10 @@ pub mod cel;
 mod check;
 mod definition;
 mod definitions;
+mod explain;
 mod generated;
 
 pub use check::{Fault, FaultKind, check, check_update, check_value, node};
 pub use definitions::{DEFINITIONS, Definition, Version};
+pub use explain::{ExplainError, explain};
 pub use generated::{Crd, crds, files, list};

@@ -10,16 +10,7 @@ use super::scene::{self, File, Scene};
 
 /// Runs `explain-overhead`.
 pub(crate) fn run(args: &File) -> ExitCode {
-    match scene::read(&args.file).and_then(|scene| explain(&scene)) {
-        Ok(text) => {
-            print!("{text}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("kubevirt-rs: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    super::print(scene::read(&args.file).and_then(|scene| explain(&scene)))
 }
 
 fn explain(scene: &Scene) -> anyhow::Result<String> {

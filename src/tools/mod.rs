@@ -2,6 +2,7 @@
 
 mod batch;
 mod bundle;
+mod diff;
 mod explain_overhead;
 pub(crate) mod input;
 mod render;
@@ -38,6 +39,20 @@ pub(crate) fn run(tool: Tool) -> ExitCode {
         Tool::Render(what) => render::run(&what),
         Tool::ExplainOverhead(args) => explain_overhead::run(&args),
         Tool::Schema(what) => schema::run(&what),
+    }
+}
+
+/// Prints what a tool found out, or why it could not.
+fn print(text: anyhow::Result<String>) -> ExitCode {
+    match text {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("kubevirt-rs: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
 

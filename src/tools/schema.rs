@@ -20,6 +20,11 @@ pub(crate) enum Schema {
         #[arg(short, long, value_enum, default_value_t = Notation::Yaml)]
         output: Notation,
     },
+    /// Explain a field: its type, limits and meaning
+    Explain {
+        /// The field, such as vm.spec.template.spec.domain.cpu
+        path: String,
+    },
     /// Write the CustomResourceDefinitions that the types make, one file each
     Generate {
         /// Where to
@@ -65,6 +70,7 @@ fn act(what: &Schema) -> anyhow::Result<()> {
             }
             Ok(())
         }
+        Schema::Explain { path } => print(&schema::explain(path)?),
         Schema::Generate { directory } => {
             for (name, text) in schema::files() {
                 let path = directory.join(name);

@@ -2,8 +2,9 @@
 
 use k8s_openapi::api::core::v1::{PersistentVolumeClaimVolumeSource, Volume};
 
-use crate::api::v1::VirtualMachineInstance;
+use crate::api::v1::{ChangedBlockTrackingStatus, VirtualMachineInstance};
 
+use super::super::persistence::{has_persistent_efi, has_persistent_tpm, tracks_changes};
 use super::super::{Context, Error, paths, traits};
 use super::{Plan, mount, part};
 
@@ -14,13 +15,17 @@ const QEMU: &str = "private-libvirt-qemu";
 /// All of this.
 pub(in super::super) const STATE_DIRECTORIES: [&str; 3] = [STATE, LIBVIRT, QEMU];
 
+fn tracking(vmi: &VirtualMachineInstance) -> Option<&ChangedBlockTrackingStatus> {
+    vmi.status.changed_block_tracking.as_ref()
+}
+
 /// Which field needs a claim for the machine's state, if any does.
 fn needed_by(vmi: &VirtualMachineInstance) -> Option<&'static str> {
-    if traits::has_persistent_tpm(vmi) {
+    if has_persistent_tpm(&vmi.spec) {
         Some("spec.domain.devices.tpm.persistent")
-    } else if traits::has_persistent_efi(vmi) {
+    } else if has_persistent_efi(&vmi.spec) {
         Some("spec.domain.firmware.bootloader.efi.persistent")
-    } else if traits::tracks_changed_blocks(vmi) {
+    } else if tracks_changes(tracking(vmi)) {
         Some("status.changedBlockTracking")
     } else {
         None
@@ -43,10 +48,10 @@ pub(super) fn add(plan: &mut Plan, vmi: &VirtualMachineInstance, context: &Conte
     }
     let paths = paths::state(non_root);
     for (wanted, path, sub_path) in [
-        (traits::has_persistent_tpm(vmi), paths.tpm, "swtpm"),
-        (traits::has_persistent_tpm(vmi), paths.tpm_ca, "swtpm-localca"),
-        (traits::has_persistent_efi(vmi), paths.nvram, "nvram"),
-        (traits::tracks_changed_blocks(vmi), paths.changed_blocks, "cbt"),
+        (has_persistent_tpm(&vmi.spec), paths.tpm, "swtpm"),
+        (has_persistent_tpm(&vmi.spec), paths.tpm_ca, "swtpm-localca"),
+        (has_persistent_efi(&vmi.spec), paths.nvram, "nvram"),
+        (tracks_changes(tracking(vmi)), paths.changed_blocks, "cbt"),
     ] {
         if wanted {
             plan.mount(part(STATE, path, sub_path));

@@ -9,7 +9,7 @@ use kubevirt_rs::pod::{self, Context};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::tools::{batch, scene};
+use crate::tools::{self, batch, diff, scene};
 
 /// The arguments of `render pod`.
 #[derive(clap::Args)]
@@ -24,6 +24,9 @@ pub(crate) struct Args {
     /// Show what counts of the pod instead of the pod
     #[arg(long)]
     facets: bool,
+    /// Show only what is different from the pod of another file
+    #[arg(long, value_name = "OLD", conflicts_with = "batch")]
+    diff: Option<PathBuf>,
 }
 
 /// Runs `render pod`.
@@ -31,16 +34,10 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     let Some(file) = args.file.as_ref().filter(|_| !args.batch) else {
         return batch::run(|question: Question| answer(question, args.facets));
     };
-    match show(file, args.facets) {
-        Ok(text) => {
-            print!("{text}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("kubevirt-rs: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    tools::print(match &args.diff {
+        Some(old) => show(old, args.facets).and_then(|old| Ok(diff::diff(&old, &show(file, args.facets)?))),
+        None => show(file, args.facets),
+    })
 }
 
 fn show(file: &Path, facets: bool) -> anyhow::Result<String> {
