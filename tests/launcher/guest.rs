@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -43,8 +44,10 @@ pub(crate) fn free_port() -> u16 {
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    pub(crate) fn new(name: &str) -> Self {
-        let path = PathBuf::from(format!("/tmp/kt-{}-{name}", std::process::id()));
+    /// An empty folder. Its name is short, since sockets lie below it.
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let path = PathBuf::from(format!("/tmp/kt{}.{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
         std::fs::create_dir_all(&path).expect("a folder");
         Self(path)
     }

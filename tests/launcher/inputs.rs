@@ -7,7 +7,7 @@ use crate::guest::{Folder, refused, repository};
 /// Every file in tests/invalid begins with the fields at fault: `# fields: spec.x, spec.y`.
 #[test]
 fn every_fault_is_told_with_its_field_and_line() {
-    let scratch = Folder::new("invalid");
+    let scratch = Folder::new();
     let mut count = 0;
     for entry in std::fs::read_dir(repository("tests/invalid")).expect("the folder").map(|e| e.expect("an entry").path()) {
         let text = std::fs::read_to_string(&entry).expect("a text");
@@ -32,7 +32,7 @@ fn every_fault_is_told_with_its_field_and_line() {
 
 #[test]
 fn what_is_no_manifest_is_refused_at_once() {
-    let (scratch, files) = (Folder::new("garbage"), Folder::new("garbage-files"));
+    let (scratch, files) = (Folder::new(), Folder::new());
     let garbage: Vec<u8> = (0..1u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let cases: [(&str, Vec<u8>); 6] = [
         ("empty", vec![]),

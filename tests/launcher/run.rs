@@ -37,7 +37,7 @@ fn get(port: u16) -> String {
 
 #[test]
 fn the_smallest_example_boots_answers_and_leaves_nothing() {
-    let (scratch, before) = (Folder::new("smallest"), traces::files());
+    let (scratch, before) = (Folder::new(), traces::files());
     let port = free_port();
     let mut launcher = Launcher::start(&scratch, &arguments(&["--forward", &format!("{port}:80")]));
     launcher.log_in("root", "kubevirt");
@@ -52,7 +52,7 @@ fn the_smallest_example_boots_answers_and_leaves_nothing() {
 
 #[test]
 fn a_killed_launcher_takes_everything_with_it_and_the_guest_has_its_grace_period() {
-    let (scratch, before) = (Folder::new("killed"), traces::files());
+    let (scratch, before) = (Folder::new(), traces::files());
     let mut launcher = Launcher::start(&scratch, &arguments(&[]));
     launcher.wait_for("login: ", BOOT);
     assert!(traces::processes(&scratch).len() >= 3, "libvirt and QEMU run");
@@ -65,7 +65,7 @@ fn a_killed_launcher_takes_everything_with_it_and_the_guest_has_its_grace_period
 
 #[test]
 fn an_interrupt_while_it_starts_leaves_nothing() {
-    let (scratch, before) = (Folder::new("early"), traces::files());
+    let (scratch, before) = (Folder::new(), traces::files());
     for wait in [1, 60, 300, 900] {
         let mut launcher = Launcher::start(&scratch, &arguments(&[]));
         std::thread::sleep(Duration::from_millis(wait));
@@ -80,7 +80,7 @@ fn an_interrupt_while_it_starts_leaves_nothing() {
 
 #[test]
 fn two_launchers_do_not_disturb_each_other() {
-    let (first_scratch, second_scratch, before) = (Folder::new("one"), Folder::new("two"), traces::files());
+    let (first_scratch, second_scratch, before) = (Folder::new(), Folder::new(), traces::files());
     let ports = [free_port(), free_port()];
     let mut first = Launcher::start(&first_scratch, &arguments(&["--forward", &format!("{}:80", ports[0])]));
     let mut second = Launcher::start(&second_scratch, &arguments(&["--forward", &format!("{}:80", ports[1])]));
@@ -101,8 +101,8 @@ fn root_is_not_needed_and_events_are_told_as_json() {
     if !nix::unistd::geteuid().is_root() {
         return; // then every other test shows it
     }
-    let scratch = Folder::new("nobody");
-    let files = Folder::new("nobody-files");
+    let scratch = Folder::new();
+    let files = Folder::new();
     let copy = |from: &std::path::Path, name: &str| {
         let to = files.0.join(name);
         std::fs::copy(from, &to).expect("a copy");
@@ -134,7 +134,7 @@ fn root_is_not_needed_and_events_are_told_as_json() {
 
 #[test]
 fn the_screen_speaks_vnc() {
-    let scratch = Folder::new("screen");
+    let scratch = Folder::new();
     let port = free_port();
     let mut launcher = Launcher::start(&scratch, &arguments(&["--vnc", &format!("127.0.0.1:{port}"), "--console", "log"]));
     let begin = Instant::now();
@@ -159,7 +159,7 @@ fn the_screen_speaks_vnc() {
 
 #[test]
 fn what_is_missing_is_said_before_anything_is_started() {
-    let scratch = Folder::new("missing");
+    let scratch = Folder::new();
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("its number").port();
     let vmi = repository("examples/vmi-tiny.yaml").display().to_string();
@@ -180,7 +180,7 @@ fn what_is_missing_is_said_before_anything_is_started() {
 
 #[test]
 fn a_dry_run_prints_the_domain_and_starts_nothing() {
-    let scratch = Folder::new("dry");
+    let scratch = Folder::new();
     let output = refused(&scratch, &arguments(&["--dry-run"]));
     assert!(output.status.success());
     let xml = String::from_utf8(output.stdout).expect("text");

@@ -114,7 +114,7 @@ data:
 
 /// Boots a guest, logs in by password at the console and by key through the forwarded port.
 fn takes_its_seed(guest: &str, memory: &str, cores: u32, boot: Duration) {
-    let (scratch, files) = (Folder::new(guest), Folder::new(&format!("{guest}-files")));
+    let (scratch, files) = (Folder::new(), Folder::new());
     let public = key(&files);
     let vm = files.write("vm.yaml", &machine(guest, memory, cores, &public));
     let port = free_port();
