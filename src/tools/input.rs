@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use kubevirt_rs::manifest::{self, Document, MAX_BYTES, ManifestError};
 
@@ -11,12 +12,25 @@ pub(crate) struct Input {
     /// The file as the user named it, or `<stdin>`.
     pub(crate) source: String,
     pub(crate) document: Document,
+    text: Rc<str>,
 }
 
 impl Input {
     /// `FILE:LINE:COLUMN` of a field.
     pub(crate) fn place(&self, field: &str) -> String {
         format!("{}:{}", self.source, self.document.position(field))
+    }
+
+    /// The line of a field, with a mark below it; nothing if the line is too long to be shown.
+    pub(crate) fn excerpt(&self, field: &str) -> String {
+        let at = self.document.position(field);
+        match self.text.lines().nth(at.line.saturating_sub(1)) {
+            Some(line) if line.len() <= 200 => {
+                let before: String = line.chars().take(at.column.saturating_sub(1)).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+                format!("{:>5} | {line}\n      | {before}^\n", at.line)
+            }
+            _ => String::new(),
+        }
     }
 }
 
@@ -77,5 +91,6 @@ fn documents(source_name: &str, reader: &mut impl Read) -> Result<Vec<Input>, In
     if documents.is_empty() {
         return Err(InputError::Empty { source_name: source_name.to_owned() });
     }
-    Ok(documents.into_iter().map(|document| Input { source: source_name.to_owned(), document }).collect())
+    let text: Rc<str> = String::from_utf8_lossy(&text).into();
+    Ok(documents.into_iter().map(|document| Input { source: source_name.to_owned(), document, text: Rc::clone(&text) }).collect())
 }

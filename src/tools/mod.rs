@@ -5,6 +5,7 @@ mod bundle;
 mod diff;
 mod explain_overhead;
 pub(crate) mod input;
+pub(crate) mod judge;
 mod render;
 mod scene;
 mod schema;
@@ -54,11 +55,4 @@ fn print(text: anyhow::Result<String>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Fresh random bits: the standard library keys every hasher anew from the system's own source.
-pub(crate) fn random_seed() -> kubevirt_rs::admission::Seed {
-    use std::hash::{BuildHasher, RandomState};
-    let half = || u128::from(RandomState::new().hash_one(()));
-    kubevirt_rs::admission::Seed((half() << 64) | half())
 }

@@ -1,28 +1,46 @@
 //! `kubevirt-rs validate`.
 
+mod report;
+
 use std::cell::RefCell;
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use kubevirt_rs::admission::{self, Operation, Request, Seed, Verdict};
+use kubevirt_rs::admission::{self, Operation, Request, Verdict};
 use kubevirt_rs::api::v1::KubeVirtConfiguration;
 use kubevirt_rs::config::ClusterConfig;
+use kubevirt_rs::schema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::batch;
+use super::input::{self, Input};
+use super::judge::{INSTALLATION, Judge, USER, seed, settled};
+use report::Output;
 
 /// The arguments of `validate`.
+///
+/// The exit code is 0 when every object may enter, 1 when one may not, 2 when a file cannot be read.
 #[derive(clap::Args)]
+#[command(after_help = "Exit codes: 0 every object may enter; 1 one may not; 2 a file cannot be read.")]
 pub(crate) struct Args {
-    /// Answer one JSON object a line
+    /// Files, folders, or `-` for standard input
+    #[arg(value_name = "FILE", required_unless_present = "batch")]
+    files: Vec<PathBuf>,
+    /// A KubeVirt object whose configuration counts (feature gates, defaults)
+    #[arg(long, value_name = "FILE")]
+    kubevirt: Option<PathBuf>,
+    /// How the answer is printed
+    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    output: Output,
+    /// Show what defaulting adds to each object
     #[arg(long)]
+    explain: bool,
+    /// Answer one JSON object a line
+    #[arg(long, conflicts_with_all = ["files", "kubevirt", "explain"])]
     batch: bool,
 }
-
-/// Who asks when nobody is named.
-const USER: &str = "kubernetes-admin";
-/// Where KubeVirt is installed.
-const NAMESPACE: &str = "kubevirt";
 
 /// Runs `validate`.
 pub(crate) fn run(args: &Args) -> ExitCode {
@@ -30,7 +48,58 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         let desk = Desk::default();
         return batch::run(|question: Question| desk.answer(&question));
     }
-    ExitCode::from(2)
+    match answers(args) {
+        Ok(answers) => {
+            let text = report::print(&answers, args.output, args.explain);
+            // who reads the answer may have seen enough
+            let _ = io::stdout().lock().write_all(text.as_bytes());
+            ExitCode::from(u8::from(answers.iter().any(|a| !a.verdict.allowed)))
+        }
+        Err(lines) => {
+            for line in lines {
+                eprintln!("kubevirt-rs: {line}");
+            }
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// An object of this API and the verdict on it.
+struct Answer {
+    input: Input,
+    verdict: Verdict,
+}
+
+fn answers(args: &Args) -> Result<Vec<Answer>, Vec<String>> {
+    let (mut inputs, mut faults) = (Vec::new(), Vec::new());
+    for file in &args.files {
+        match input::read(file) {
+            Ok(more) => inputs.extend(more),
+            Err(e) => faults.push(e.to_string()),
+        }
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let judge = Judge::new(args.kubevirt.as_deref(), &inputs, json!({})).map_err(|line| vec![line])?;
+    let ours = |input: &Input| schema::node(&format!("{}/{}", input.document.api_version(), input.document.kind())).is_some();
+    let (ours, others): (Vec<Input>, Vec<Input>) = inputs.into_iter().partition(ours);
+    for other in others.iter().filter(|o| o.document.api_version().contains("kubevirt.io/")) {
+        faults.push(format!(
+            "{}: {} {:?} is no kind of this API; see `kubevirt-rs schema crds`",
+            other.place("kind"),
+            other.document.api_version(),
+            other.document.kind()
+        ));
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let answer = |input: Input| {
+        let verdict = judge.review(input.document.kind(), &settled(&input.document.value));
+        Answer { input, verdict }
+    };
+    Ok(ours.into_iter().map(answer).collect())
 }
 
 /// One line of the batch form.
@@ -70,7 +139,7 @@ impl Desk {
             old: question.old_object.as_ref(),
             user: question.user.as_deref().unwrap_or(USER),
             user_node: None,
-            namespace: NAMESPACE,
+            namespace: INSTALLATION,
             cluster: &question.cluster,
             seed: seed(),
             now: jiff::Timestamp::now(),
@@ -81,11 +150,4 @@ impl Desk {
 fn configuration(settings: &Value) -> ClusterConfig {
     let settings: Option<KubeVirtConfiguration> = Option::deserialize(settings).unwrap_or_default();
     ClusterConfig::new(&settings.unwrap_or_default())
-}
-
-/// Fresh random bits: the standard library keys every hasher anew from the system's own source.
-fn seed() -> Seed {
-    use std::hash::{BuildHasher, RandomState};
-    let half = || u128::from(RandomState::new().hash_one(()));
-    Seed((half() << 64) | half())
 }

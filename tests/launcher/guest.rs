@@ -141,6 +141,15 @@ impl Launcher {
         String::from_utf8_lossy(&self.told.lock().expect("the errors")).into_owned()
     }
 
+    /// Waits until it has told a text on standard error.
+    pub(crate) fn wait_until_told(&self, text: &str, limit: Duration) {
+        let begin = Instant::now();
+        while !self.told().contains(text) {
+            assert!(begin.elapsed() < limit, "it has not told {text:?}, but:\n{}", self.told());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     /// All that it printed.
     pub(crate) fn printed(&self) -> String {
         String::from_utf8_lossy(&self.printed.lock().expect("the output")).into_owned()

@@ -151,6 +151,7 @@ fn the_screen_speaks_vnc() {
         std::thread::sleep(Duration::from_millis(200));
     };
     assert_eq!(&greeting, b"RFB 003.008\n");
+    launcher.wait_until_told("is booting", BOOT);
     launcher.signal(Signal::SIGTERM);
     std::thread::sleep(Duration::from_millis(1500));
     launcher.signal(Signal::SIGTERM);
