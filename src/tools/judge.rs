@@ -38,6 +38,8 @@ impl Judge {
     /// The verdict on a new object. A field that the API does not know is a fault here: the API server would drop it,
     /// and its author would wonder.
     pub(crate) fn review(&self, kind: &str, object: &Value) -> Verdict {
+        // the object itself is not there yet
+        let others: Vec<Value> = self.cluster.iter().filter(|other| identity(other) != identity(object)).cloned().collect();
         let mut verdict = admission::review(&Request {
             kind,
             operation: Operation::Create,
@@ -47,7 +49,7 @@ impl Judge {
             user: USER,
             user_node: None,
             namespace: INSTALLATION,
-            cluster: &self.cluster,
+            cluster: &others,
             seed: seed(),
             now: jiff::Timestamp::now(),
         });
@@ -78,6 +80,11 @@ fn config(file: Option<&Path>, inputs: &[Input], settings: Value) -> Result<Clus
     let (place, settings) = place_and_settings;
     let settings = KubeVirtConfiguration::deserialize(settings).map_err(|e| format!("{place}: spec.configuration: {e}"))?;
     ClusterConfig::checked(&settings).map_err(|e| format!("{place}: spec.configuration: {e}"))
+}
+
+/// What tells an object from every other: its kind, namespace and name.
+fn identity(object: &Value) -> [Option<&Value>; 3] {
+    ["/kind", "/metadata/namespace", "/metadata/name"].map(|pointer| object.pointer(pointer))
 }
 
 /// An object where `kubectl` would put it: in the default namespace, unless it names one.

@@ -133,6 +133,15 @@ impl Court<'_> {
         Refusal::object(vec![format!("{}: {field}: {message}", self.input.place(field))])
     }
 
+    /// A fault whose sentence begins with its field, or else is about `field`.
+    fn sentence(&self, field: &str, error: &dyn std::fmt::Display) -> Refusal {
+        let text = error.to_string();
+        match text.split_once(' ') {
+            Some((first, rest)) if first.starts_with("spec.") => self.fault(first, rest),
+            _ => self.fault(field, &text),
+        }
+    }
+
     fn typed<T: for<'de> Deserialize<'de>>(&self, value: &Value) -> Result<T, Refusal> {
         T::deserialize(value).map_err(|e| self.fault("spec", &e.to_string()))
     }
@@ -153,12 +162,12 @@ fn admit(input: &Input, judge: &Judge) -> Result<(VirtualMachineInstance, &'stat
     let mut vm: VirtualMachine = court.typed(&court.review(MACHINE, &object, "")?)?;
     let catalog = instancetype::Objects(&judge.cluster);
     // a cluster would wait for what is named but not there; here nothing else will come
-    instancetype::find(&vm, &catalog).map_err(|e| court.fault("spec.instancetype", &e.to_string()))?;
-    instancetype::find_preference(&vm, &catalog).map_err(|e| court.fault("spec.preference", &e.to_string()))?;
+    instancetype::find(&vm, &catalog).map_err(|e| court.sentence("spec.instancetype", &e))?;
+    instancetype::find_preference(&vm, &catalog).map_err(|e| court.sentence("spec.preference", &e))?;
     instancetype::prepare(&mut vm, &catalog);
     instancetype::apply_to_vm(&mut vm, &catalog).map_err(|conflicts| {
-        let lines = conflicts.0.iter().map(|c| format!("{}: {c}", input.place(c.field())));
-        Refusal::object(lines.collect())
+        let lines = conflicts.0.iter().flat_map(|c| court.sentence(c.field(), c).lines).collect();
+        Refusal::object(lines)
     })?;
     let template = vm.spec.template.unwrap_or_default();
     let mut instance = VirtualMachineInstance {
