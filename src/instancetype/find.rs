@@ -59,6 +59,15 @@ pub enum FindError {
     },
 }
 
+impl FindError {
+    /// The reference of the VM that leads nowhere.
+    pub fn field(&self) -> &'static str {
+        match self {
+            Self::Kind { field, .. } | Self::Missing { field, .. } | Self::Revision { field, .. } => field,
+        }
+    }
+}
+
 /// Finds the instance type of a VM: the revision that the VM is bound to, or else the object that it names.
 pub fn find<'c>(vm: &VirtualMachine, catalog: &'c impl Catalog) -> Result<Option<Cow<'c, VirtualMachineInstancetypeSpec>>, FindError> {
     let Some(matcher) = vm.spec.instancetype.as_ref().map(Matcher::from) else { return Ok(None) };
