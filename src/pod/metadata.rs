@@ -95,7 +95,7 @@ pub(super) fn annotations(
     Ok(annotations)
 }
 
-/// The annotations that Velero is told to freeze the guest's file systems by. `backup_hook_keys` names them all.
+/// What annotations begin with by which Velero is told to freeze the guest's file systems.
 const BACKUP_HOOKS: [&str; 2] = ["pre.hook.backup.velero.io", "post.hook.backup.velero.io"];
 
 /// Whether the annotation is one of those for backups.

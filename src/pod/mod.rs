@@ -1,8 +1,8 @@
 //! A VirtualMachineInstance and the configuration as its launcher pod.
 //!
-//! [`render`] is the whole of it, each file one part of the pod: who may run where ([`nodes`], [`affinity`]), with what
-//! ([`resources`], [`overhead`]), as whom ([`security`]), with which volumes ([`volumes`]) and which containers
-//! ([`compute`] and those that help). [`target`] is the pod that a guest migrates into, [`attachment`] one that brings
+//! [`render`] is the whole of it, each file one part of the pod: who may run where (`nodes`, `affinity`), with what
+//! (`resources`, [`overhead`]), as whom ([`security`]), with which volumes (`volumes`) and which containers
+//! (`compute` and those that help). [`target`] is the pod that a guest migrates into, [`attachment`] one that brings
 //! volumes to a guest that runs. [`Context`] holds what is not in the VMI and not in the configuration.
 
 mod affinity;
