@@ -23,7 +23,7 @@ test: setup-test build guests ## formatting, lints, documentation and every test
 	$(LIBVIRT) KUBEVIRT_RS=$(CURDIR)/$(BIN) cargo test --locked --workspace
 
 bench: setup-test build guests ## the figures that README quotes
-	KUBEVIRT_RS=$(CURDIR)/$(BIN) benches/run.sh
+	KUBEVIRT_RS=$(CURDIR)/$(BIN) benches/run.py
 
 audit: setup-build ## licences, bans and sources of the dependencies
 	deploy/audit.sh

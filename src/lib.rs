@@ -16,7 +16,6 @@ pub mod guest;
 pub mod instancetype;
 pub mod lifecycle;
 pub mod manifest;
-pub mod network;
 pub mod pod;
 pub mod schema;
 pub mod storage;

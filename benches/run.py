@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""The figures that README quotes, measured on this machine. Uses Python's standard library only.
+
+    benches/run.py [--minutes N]      N: how long the guest runs for the memory figure (default 1; an hour shows growth)
+
+KUBEVIRT_RS names the binary, which should be the release build. Where a figure has two sides, both are measured in
+this run and the ratio or difference is printed, since machines are noisy.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BINARY = os.environ.get("KUBEVIRT_RS", str(ROOT / "target/kubevirt-rs"))
+VMI = str(ROOT / "examples/vmi-tiny.yaml")
+MIB = 1024
+
+
+def say(name, figure, wanted):
+    print(f"{name:58} {figure:>22}   wanted: {wanted}", flush=True)
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def tiny():
+    folder = subprocess.run([ROOT / "tests/guests/build.sh", "tiny"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    return f"localhost/kubevirt-rs/tiny:latest={folder}/tiny.oci.tar"
+
+
+def start_of(pid):
+    """When a process began, in seconds since boot."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[19]) / os.sysconf("SC_CLK_TCK")
+
+
+def processes(needle):
+    """The processes in whose arguments or environment a text stands, with their programs."""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            text = (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes()
+            if needle.encode() in text:
+                found[int(entry.name)] = os.path.basename(os.readlink(entry / "exe"))
+        except OSError:
+            pass
+    return found
+
+
+def memory(pid, key="VmRSS"):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(key + ":"):
+            return int(line.split()[1]) / MIB
+    return 0.0
+
+
+def help_figures():
+    times = []
+    for _ in range(21):
+        begin = time.perf_counter()
+        pid = os.posix_spawn(BINARY, [BINARY, "--help"], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
+        _, _, usage = os.wait4(pid, 0)
+        times.append(time.perf_counter() - begin)
+    say("kubevirt-rs --help, time", f"{median(times) * 1000:.1f} ms", "at most 20 ms")
+    say("kubevirt-rs --help, memory", f"{usage.ru_maxrss / MIB:.1f} MB", "at most 8 MB")
+    say("binary, stripped", f"{os.path.getsize(BINARY) / 1e6:.1f} MB", "at most 35 MB")
+
+
+class Launcher:
+    def __init__(self, image):
+        self.scratch = tempfile.mkdtemp(prefix="kb", dir="/tmp")
+        self.begin = time.clock_gettime(time.CLOCK_BOOTTIME)
+        self.process = subprocess.Popen([BINARY, "launcher", "--vmi", VMI, "--image", image, "-o", "json"],
+                                        env={**os.environ, "TMPDIR": self.scratch}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        event = json.loads(self.process.stdout.readline())
+        assert event["event"] == "Started", event
+
+    def named(self, program):
+        return [pid for pid, name in processes(self.scratch).items() if name.startswith(program)]
+
+    def stop(self):
+        for _ in range(2):
+            self.process.send_signal(signal.SIGTERM)
+            time.sleep(1.2)
+        self.process.wait()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def bare(xml):
+    """libvirt's and QEMU's own time: the same domain by a session daemon and virsh, from start to QEMU's start."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="kb", dir="/tmp"))
+    try:
+        for name in ("run", "config/libvirt", "cache", "data"):
+            (folder / name).mkdir(parents=True)
+        (folder / "config/libvirt/qemu.conf").write_text('stdio_handler = "file"\n')
+        private = f"{folder}/private"
+        (folder / "private").mkdir()
+        for sub in ("sockets", "nvram"):
+            (folder / "private" / sub).mkdir()
+        text = xml.replace("/tmp/kubevirt-rs", private)
+        uid = text.split(f"{private}/sockets/")[1].split("/")[0]
+        (folder / "private/sockets" / uid).mkdir()
+        for path in set(part.split("'")[0] for part in text.split("file='")[1:]):
+            pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
+            kind = "qcow2" if path.endswith(("qcow2", "disk_0.img")) else "raw"
+            subprocess.run(["qemu-img", "create", "-q", "-f", kind, path, "64M"], check=True)
+        (folder / "domain.xml").write_text(text)
+        script = f"""
+set -e
+export HOME={folder} XDG_RUNTIME_DIR={folder}/run XDG_CONFIG_HOME={folder}/config XDG_CACHE_HOME={folder}/cache XDG_DATA_HOME={folder}/data
+/usr/sbin/libvirtd 2>/dev/null &
+until [ -S {folder}/run/libvirt/libvirt-sock ]; do sleep 0.005; done
+virsh -q -c 'qemu+unix:///session?socket={folder}/run/libvirt/libvirt-sock' create --paused {folder}/domain.xml
+touch {folder}/done
+sleep 60
+"""
+        begin = time.clock_gettime(time.CLOCK_BOOTTIME)
+        # the shell stays process 1, so that what it started lives until the figure is taken
+        process = subprocess.Popen(["unshare", "--user", "--map-user=65534", "--map-group=65534", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        limit = time.monotonic() + 60
+        while not (folder / "done").exists() and time.monotonic() < limit and process.poll() is None:
+            time.sleep(0.02)
+        qemu = [pid for pid, name in processes(str(folder)).items() if name.startswith("qemu-system")]
+        result = max(start_of(pid) for pid in qemu) - begin if qemu else None
+        process.kill()
+        process.wait()
+        return result
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def start_figures(image):
+    xml = subprocess.run([BINARY, "launcher", "--vmi", VMI, "--image", image, "--dry-run"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    ours, theirs = [], []
+    for _ in range(3):
+        launcher = Launcher(image)
+        ours.append(max(start_of(pid) for pid in launcher.named("qemu-system")) - launcher.begin)
+        launcher.stop()
+        alone = bare(xml)
+        if alone is not None:
+            theirs.append(alone)
+    say("from command to QEMU's start", f"{median(ours):.2f} s", "")
+    if theirs:
+        say("the same by libvirtd and virsh alone", f"{median(theirs):.2f} s", "")
+        say("our own time beside them", f"{median(ours) - median(theirs):.2f} s", "at most 1.0 s")
+
+
+def memory_figures(image, minutes):
+    launcher = Launcher(image)
+    time.sleep(20)
+    first = {pid: memory(pid) for pid in launcher.named("kubevirt-rs")}
+    inside = max(first, key=lambda pid: start_of(pid))
+    time.sleep(max(0, minutes * 60 - 20))
+    for pid in sorted(first):
+        role = "inside (process 1 of the sandbox)" if pid == inside else "outside"
+        say(f"launcher {role}, resident after 20 s", f"{first[pid]:.1f} MB", "at most 10 MB")
+        say(f"launcher {role}, resident after {minutes} min", f"{memory(pid):.1f} MB", "not more")
+    launcher.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--minutes", type=float, default=1)
+    arguments = parser.parse_args()
+    image = tiny()
+    help_figures()
+    start_figures(image)
+    memory_figures(image, arguments.minutes)
+
+
+if __name__ == "__main__":
+    main()

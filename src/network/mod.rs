@@ -1,1 +1,0 @@
-//! What the network of a machine shall look like.
