@@ -60,14 +60,27 @@ fi
 rm -rf "$cache/.guest-$name".*
 work=$(mktemp -d "$cache/.guest-$name.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
 mkdir "$work/out" "$work/tmp"
 export TMPDIR=$work/tmp
 
 begin=$(date +%s)
-. "$here/$name/build.sh"
-python3 "$here/oci.py" --name "$name" --disk "$work/out/$name.qcow2" --out "$work/out/$name.oci.tar"
+# A process group of its own: a signal ends all of it at once, not after the command that is running.
+set -m
+(
+  . "$here/$name/build.sh"
+  python3 "$here/oci.py" --name "$name" --disk "$work/out/$name.qcow2" --out "$work/out/$name.oci.tar"
+) &
+builder=$!
+set +m
+stop() {
+  trap '' INT TERM HUP
+  say "stopped"
+  # What it had mounted is gone when the last of the group is.
+  while kill -TERM -- "-$builder" 2>/dev/null; do sleep 0.2; done
+  exit 143
+}
+trap stop INT TERM HUP
+wait "$builder"
 chmod 755 "$work/out"
 mv "$work/out" "$result"
 say "$name is made, in $(($(date +%s) - begin)) s: $(du -h --apparent-size "$result/$name.qcow2" | cut -f1) at $result"

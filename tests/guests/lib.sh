@@ -28,20 +28,23 @@ need_tools() {
 mirror() {
   local uri
   uri=$(apt-get indextargets --format '$(ORIGIN)/$(LABEL) $(SITE)' | awk '$1 == "Debian/Debian" { print $2; exit }')
-  # Before the first `apt-get update` apt doesn't know the labels yet; the path tells as well.
-  [ -n "$uri" ] || uri=$(apt-get indextargets --format '$(SITE)' | grep -m1 -E '/debian/?$' || true)
+  # Without the lists of `apt-get update` apt doesn't know the labels; then the first archive that has
+  # this Debian's own suite is it.
+  [ -n "$uri" ] || uri=$(apt-get --print-uris update | sed -nE \
+    "s#^'(.*)/dists/(stable|$(. /etc/os-release && echo "$VERSION_CODENAME"))/InRelease'.*#\1#p" | head -n 1 || true)
   [ -n "$uri" ] || fail "the apt sources of this machine name no Debian archive; add one to /etc/apt/sources.list.d"
   echo "$uri"
 }
 
 # bootstrap VARIANT TARGET PACKAGES [OPTION...]: Debian packages and what they depend on, in TARGET.
 bootstrap() {
-  local variant=$1 target=$2 packages=$3
+  local variant=$1 target=$2 packages=$3 archive
   shift 3
+  archive=$(mirror)
   say "fetching packages of $SUITE"
   mmdebstrap --mode=root --variant="$variant" --include="$packages" --quiet \
     --aptopt='Acquire::Languages "none"' --aptopt='Acquire::Retries "3"' "$@" \
-    "$SUITE" "$target" "deb $(mirror) $SUITE main" >&2
+    "$SUITE" "$target" "deb $archive $SUITE main" >&2
 }
 
 # esp_image FILE MIB LABEL KERNEL INITRD CMDLINE PACKAGES_ROOT: the partition that both firmwares start
