@@ -6,6 +6,7 @@ pub mod migrations;
 pub mod owner;
 pub mod patch;
 pub mod persistent_state;
+pub mod replicaset;
 pub mod settle;
 pub mod store;
 pub mod subresource;
