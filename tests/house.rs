@@ -9,8 +9,23 @@ const GROUND: [&str; 8] = ["linux", "libvirt", "images", "cluster", "serve", "wi
 const UNSAFE: [&str; 2] = ["linux", "libvirt"];
 /// What the upper floor never does: look, wait, draw lots, or talk.
 const EFFECTS: [&str; 17] = [
-    "std::fs", "TcpStream", "UdpSocket", "std::env", "std::process", "std::thread", "std::io", "tokio", "kube::", "hyper::", "virt::", "nix::", "SystemTime",
-    "Instant::now", "Timestamp::now", "RandomState", "async fn",
+    "std::fs",
+    "TcpStream",
+    "UdpSocket",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "std::io",
+    "tokio",
+    "kube::",
+    "hyper::",
+    "virt::",
+    "nix::",
+    "SystemTime",
+    "Instant::now",
+    "Timestamp::now",
+    "RandomState",
+    "async fn",
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
