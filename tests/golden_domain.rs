@@ -2,6 +2,8 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test --test golden_domain` writes the outputs anew.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use std::fs;

@@ -55,3 +55,30 @@ fn fixed_frequency(guest: &Guest<'_>) -> Option<i64> {
     let hint = guest.vmi.status.topology_hints.as_ref()?.tsc_frequency?;
     ((invariant || reenlightened) && hint > 0).then_some(hint)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::convert;
+    use super::super::testing::{facts, with};
+
+    #[test]
+    fn the_frequency_is_fixed_only_where_the_guest_relies_on_it() {
+        let enlightened = json!({ "features": { "hyperv": { "reenlightenment": { "enabled": true } } } });
+        let invariant = |policy: &str| json!({ "cpu": { "features": [{ "name": "invtsc", "policy": policy }] } });
+        for (domain, hint, expected) in [
+            (json!({}), json!(2), false),
+            (invariant("require"), json!(2), true),
+            (invariant("force"), json!(2), true),
+            (invariant("optional"), json!(2), false),
+            (invariant("require"), json!(0), false),
+            (invariant("require"), json!(null), false),
+            (enlightened, json!(2), true),
+            (json!({ "features": { "hyperv": { "reenlightenment": {} } } }), json!(2), false),
+        ] {
+            let vmi = with(json!({ "spec": { "domain": domain }, "status": { "topologyHints": { "tscFrequency": hint } } }));
+            assert_eq!(convert(&vmi, &facts(&[])).unwrap().clock.is_some(), expected, "{domain}");
+        }
+    }
+}

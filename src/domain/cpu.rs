@@ -35,3 +35,30 @@ fn feature(feature: &kubevirt_api::v1::CpuFeature) -> CpuFeature {
     let policy = Some(&feature.policy).filter(|policy| !policy.is_empty());
     CpuFeature { name: feature.name.clone(), policy: policy.cloned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{facts, vmi};
+    use super::super::{Architecture, Facts, convert};
+
+    #[test]
+    fn the_model_fits_what_runs_the_guest() {
+        for (cpu, host, expected) in [
+            (json!(null), None, ("host-model", None, false)),
+            (json!({ "cores": 1 }), None, ("host-model", None, true)),
+            (json!({ "model": "host-passthrough" }), None, ("host-passthrough", None, false)),
+            (json!({ "model": "Penryn" }), None, ("custom", Some("Penryn"), true)),
+            (json!({ "model": "Penryn", "features": [{ "name": "mpx", "policy": "require" }] }), None, ("custom", Some("Penryn"), false)),
+            (json!(null), Some(Architecture::Arm64), ("custom", Some("max"), false)),
+            (json!({ "model": "Penryn" }), Some(Architecture::Arm64), ("custom", Some("Penryn"), true)),
+        ] {
+            let emulator = [(Architecture::Amd64, "/usr/bin/qemu-system-x86_64".to_owned())];
+            let facts = Facts { host_architecture: host, foreign_emulators: emulator.into(), ..facts(&[]) };
+            let domain = convert(&vmi(json!({ "cpu": cpu })), &facts).unwrap().cpu;
+            let no_mpx = domain.features.iter().any(|feature| feature.name == "mpx" && feature.policy.as_deref() == Some("disable"));
+            assert_eq!((domain.mode, domain.model.as_deref(), no_mpx), expected, "{cpu}");
+        }
+    }
+}

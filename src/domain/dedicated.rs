@@ -55,7 +55,7 @@ fn pin_threads(guest: &Guest<'_>, threads: Option<IoThreads>, pool: &mut Pool, t
         let mut cpus = one(field, "the emulator")?.to_string();
         // an even number of CPUs in all: hosts that hand out whole cores would waste the other thread
         let complete = guest.annotation(names::EMULATOR_THREAD_COMPLETE_TO_EVEN_PARITY).is_some();
-        if complete && vcpus.wrapping_add(io_pool) % 2 == 0 {
+        if complete && vcpus.wrapping_add(io_pool).is_multiple_of(2) {
             cpus = format!("{cpus},{}", one(field, "the emulator's second thread")?);
         }
         tune.emulator = Some(cpus);
@@ -156,4 +156,60 @@ fn pages(guest: &Guest<'_>, cells: usize) -> Result<(u64, u64)> {
         return Err(wrong("the guest's memory must be at least one such page for every NUMA cell"));
     }
     Ok((page, pages))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{facts, vmi};
+    use super::super::{Domain, convert};
+    use super::*;
+
+    fn pinned(cpu_set: &[u32], cpu: serde_json::Value, memory: &serde_json::Value) -> Result<Domain> {
+        let mut cpu = cpu;
+        cpu["dedicatedCpuPlacement"] = true.into();
+        convert(&vmi(json!({ "cpu": cpu, "memory": memory })), &facts(cpu_set))
+    }
+
+    #[test]
+    fn io_threads_are_spread_over_the_cpus() {
+        let shared = |threads, vcpus, cpu_set: &[u32]| share(threads, vcpus, cpu_set).into_iter().map(|pin| pin.cpus).collect::<Vec<_>>();
+        assert_eq!(shared(3, 8, &[1, 2, 3, 4, 5, 6, 7, 8, 9]), ["1,2,3", "4,5,6", "7,8"]);
+        assert_eq!(shared(3, 2, &[1, 2]), ["2", "1", "2"]);
+        assert_eq!(shared(2, 1, &[5, 6]), ["5", "5"]);
+        assert_eq!(shared(2, 0, &[5]), [""; 0]);
+        assert_eq!(shared(2, 4, &[]), [""; 0]);
+    }
+
+    #[test]
+    fn memory_in_huge_pages_is_shared_out_to_the_cells() {
+        let cpu = json!({ "cores": 2, "threads": 2, "numa": { "guestMappingPassthrough": {} } });
+        let domain = pinned(&[0, 10, 2, 12], cpu.clone(), &json!({ "guest": "3Gi", "hugepages": { "pageSize": "1Gi" } })).unwrap();
+        let cells: Vec<_> = domain.cpu.numa.unwrap().cells.into_iter().map(|cell| (cell.id, cell.cpus, cell.memory >> 30)).collect();
+        assert_eq!(cells, [(0, "0,1".to_owned(), 2), (1, "2,3".to_owned(), 1)]);
+        assert_eq!(domain.numa_tune.unwrap().cells, "0,1");
+        for (memory, field) in [
+            (json!({ "guest": "3Gi" }), NUMA),
+            (json!({ "guest": "1Gi", "hugepages": { "pageSize": "1Gi" } }), PAGE_SIZE),
+            (json!({ "guest": "1500Mi", "hugepages": { "pageSize": "1Gi" } }), PAGE_SIZE),
+            (json!({ "guest": "2Gi", "hugepages": { "pageSize": "huge" } }), PAGE_SIZE),
+            (json!({ "guest": "2Gi", "hugepages": { "pageSize": "0" } }), PAGE_SIZE),
+        ] {
+            assert_eq!(pinned(&[0, 10, 2, 12], cpu.clone(), &memory).unwrap_err().field, field);
+        }
+    }
+
+    #[test]
+    fn cpus_that_the_pod_lacks_are_named() {
+        let memory = json!({ "guest": "1Gi" });
+        for (cpu, field) in [
+            (json!({ "cores": 3 }), PLACEMENT),
+            (json!({ "cores": 2, "isolateEmulatorThread": true }), "spec.domain.cpu.isolateEmulatorThread"),
+        ] {
+            let error = pinned(&[0, 1], cpu, &memory).unwrap_err();
+            assert_eq!(error.field, field);
+            assert!(error.depends_on_host());
+        }
+    }
 }

@@ -232,3 +232,81 @@ fn host_io(source: &v1::Disk, field: Field, known: &VolumeFacts, disk: &mut Disk
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::testing::{facts, with};
+    use super::super::{Facts, convert};
+    use super::*;
+
+    fn object(disk: Value) -> Value {
+        let mut disk = disk;
+        disk["name"] = "d".into();
+        let volume = json!({ "name": "d", "persistentVolumeClaim": { "claimName": "c" } });
+        json!({ "spec": { "volumes": [volume], "domain": { "devices": { "disks": [disk] } } } })
+    }
+
+    fn one(disk: Value, facts: &Facts) -> Result<Disk> {
+        convert(&with(object(disk)), facts).map(|domain| domain.devices.disks.into_iter().next().unwrap())
+    }
+
+    #[test]
+    fn the_cache_follows_what_the_file_system_can_do() {
+        for (given, direct, full, expected) in [
+            ("", None, true, ("", "")),
+            ("", Some(true), false, ("none", "")),
+            ("", Some(true), true, ("none", "native")),
+            ("", Some(false), true, ("writethrough", "")),
+            ("writeback", Some(true), true, ("writeback", "")),
+            ("none", Some(true), true, ("none", "native")),
+        ] {
+            let mut facts = facts(&[]);
+            facts.volumes.fallback = VolumeFacts { direct_io: direct, full, ..VolumeFacts::default() };
+            let disk = one(json!({ "disk": { "bus": "virtio" }, "cache": given }), &facts).unwrap();
+            assert_eq!((disk.driver.cache.as_str(), disk.driver.io.as_str()), expected, "{given} {direct:?} {full}");
+        }
+    }
+
+    #[test]
+    fn block_sizes_are_made_to_fit() {
+        for (logical, physical, discard, expected) in
+            [(512, 4096, 1024, (512, 4096, 1024)), (0, 4096, 0, (4096, 4096, 0)), (512, 0, 100, (512, 512, 512)), (0, 0, 7, (0, 0, 0))]
+        {
+            let io = like_the_volume(BlockSizes { logical, physical, discard });
+            assert_eq!((io.logical, io.physical, io.discard), (expected.0, expected.1, Some(expected.2)));
+        }
+    }
+
+    #[test]
+    fn a_fault_is_named_by_its_field() {
+        let mut known = facts(&[]);
+        known.volumes.fallback.direct_io = Some(false);
+        for (disk, field) in [
+            (json!({}), "disk"),
+            (json!({ "disk": { "bus": "ide" } }), "disk.bus"),
+            (json!({ "lun": {} }), "lun.bus"),
+            (json!({ "cdrom": { "bus": "fdc" } }), "cdrom.bus"),
+            (json!({ "disk": { "bus": "virtio", "pciAddress": "x" } }), "disk.pciAddress"),
+            (json!({ "disk": { "bus": "sata", "pciAddress": "0000:01:00.0" } }), "disk.pciAddress"),
+            (json!({ "disk": { "bus": "virtio" }, "shareable": true, "cache": "writeback" }), "cache"),
+            (json!({ "disk": { "bus": "virtio" }, "cache": "none" }), "cache"),
+            (json!({ "disk": { "bus": "virtio" }, "errorPolicy": "retry" }), "errorPolicy"),
+        ] {
+            assert_eq!(one(disk, &known).unwrap_err().field, format!("spec.domain.devices.disks[0].{field}"));
+        }
+        let mut z = object(json!({ "disk": { "bus": "virtio" }, "blockSize": { "custom": { "logical": 512, "physical": 8192 } } }));
+        z["spec"]["architecture"] = "s390x".into();
+        assert_eq!(convert(&with(z), &facts(&[])).unwrap_err().field, "spec.domain.devices.disks[0].blockSize.custom.physical");
+    }
+
+    #[test]
+    fn the_claim_behind_a_disk_is_kept_for_growing_its_image() {
+        let mut object = object(json!({ "disk": { "bus": "virtio" } }));
+        let info = json!({ "filesystemOverhead": "0.1", "capacity": { "storage": "2Gi" }, "requests": { "storage": "1Gi" } });
+        object["status"] = json!({ "volumeStatus": [{ "name": "d", "target": "vda", "persistentVolumeClaimInfo": info }] });
+        let disk = convert(&with(object), &facts(&[])).unwrap().devices.disks.remove(0);
+        assert_eq!((disk.capacity, disk.filesystem_overhead.as_deref()), (Some(1 << 30), Some("0.1")));
+    }
+}

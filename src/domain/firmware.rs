@@ -137,3 +137,55 @@ pub(super) fn sysinfo(guest: &Guest<'_>) -> Sysinfo {
     }
     info
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{error, facts, with};
+    use super::super::{Facts, convert};
+    use super::*;
+
+    #[test]
+    fn an_image_that_is_not_there_is_asked_for() {
+        for security in [json!(null), json!({ "sev": {} }), json!({ "snp": {} }), json!({ "tdx": {} })] {
+            for secure in [false, true] {
+                let efi = json!({ "bootloader": { "efi": { "secureBoot": secure } } });
+                let error = error(json!({ "spec": { "domain": { "firmware": efi, "launchSecurity": security } } }));
+                assert_eq!((error.field.as_str(), error.depends_on_host()), ("spec.domain.firmware.bootloader.efi", true));
+            }
+        }
+    }
+
+    #[test]
+    fn libvirt_chooses_only_images_with_secure_boot() {
+        let there = Efi { code: "code".into(), vars: "vars".into() };
+        let facts = Facts {
+            firmware: super::super::facts::Firmware { auto_selection: true, plain: Some(there), ..Default::default() },
+            ..facts(&[])
+        };
+        for (architecture, secure, expected) in [
+            ("amd64", false, (false, true)),
+            ("amd64", true, (true, true)),
+            ("arm64", false, (false, true)),
+            ("arm64", true, (true, false)),
+        ] {
+            let efi = json!({ "bootloader": { "efi": { "secureBoot": secure } } });
+            let vmi = with(json!({ "spec": { "architecture": architecture, "domain": { "firmware": efi } } }));
+            let os = convert(&vmi, &facts).unwrap().os;
+            assert_eq!((os.efi_auto_selection, os.nvram.is_some()), expected, "{architecture} {secure}");
+        }
+    }
+
+    #[test]
+    fn an_acpi_table_comes_out_of_a_secret() {
+        for (acpi, field) in [
+            (json!({}), "spec.domain.firmware.acpi"),
+            (json!({ "slicNameRef": "gone" }), "spec.domain.firmware.acpi.slicNameRef"),
+            (json!({ "msdmNameRef": "map" }), "spec.domain.firmware.acpi.msdmNameRef"),
+        ] {
+            let volumes = json!([{ "name": "map", "configMap": { "name": "m" } }]);
+            assert_eq!(error(json!({ "spec": { "volumes": volumes, "domain": { "firmware": { "acpi": acpi } } } })).field, field);
+        }
+    }
+}

@@ -150,3 +150,40 @@ pub fn wants_free_page_reporting(vmi: &VirtualMachineInstance) -> bool {
 pub fn wants_serial_console_log(vmi: &VirtualMachineInstance, by_default: bool) -> bool {
     vmi.spec.domain.devices.log_serial_console.unwrap_or(by_default)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{error, vmi, with};
+    use super::*;
+
+    #[test]
+    fn an_unknown_architecture_is_named() {
+        assert_eq!(error(json!({ "spec": { "architecture": "ppc64le" } })).field, "spec.architecture");
+    }
+
+    #[test]
+    fn free_pages_go_back_unless_the_memory_is_the_guests_own() {
+        for (domain, expected) in [
+            (json!({}), true),
+            (json!({ "devices": { "autoattachMemBalloon": false } }), false),
+            (json!({ "cpu": { "dedicatedCpuPlacement": true } }), false),
+            (json!({ "cpu": { "realtime": {} } }), false),
+            (json!({ "memory": { "hugepages": { "pageSize": "2Mi" } } }), false),
+        ] {
+            assert_eq!(wants_free_page_reporting(&vmi(domain)), expected);
+        }
+        let refused = with(json!({ "metadata": { "annotations": { "kubevirt.io/free-page-reporting-disabled": "true" } } }));
+        assert!(!wants_free_page_reporting(&refused));
+    }
+
+    #[test]
+    fn the_log_of_the_console_is_the_vmis_choice_before_the_clusters() {
+        for (own, cluster, expected) in
+            [(json!(null), true, true), (json!(null), false, false), (json!(true), false, true), (json!(false), true, false)]
+        {
+            assert_eq!(wants_serial_console_log(&vmi(json!({ "devices": { "logSerialConsole": own } })), cluster), expected);
+        }
+    }
+}

@@ -32,3 +32,30 @@ pub(super) fn choose(guest: &Guest<'_>) -> Result<(&'static str, Option<String>)
     };
     Ok((kind, facts.emulator.clone()))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{facts, vmi};
+    use super::super::{Architecture, Facts, convert};
+    use super::*;
+
+    #[test]
+    fn a_guest_is_run_or_emulated_or_refused() {
+        for (hypervisor, device, emulation, host, expected) in [
+            (Hypervisor::Kvm, true, false, None, Ok("kvm")),
+            (Hypervisor::Kvm, false, true, None, Ok("qemu")),
+            (Hypervisor::Kvm, false, false, None, Err("spec.domain")),
+            (Hypervisor::HypervDirect, true, true, None, Ok("hyperv")),
+            (Hypervisor::HypervDirect, false, true, None, Ok("qemu")),
+            (Hypervisor::Kvm, true, true, Some(Architecture::Amd64), Ok("kvm")),
+            (Hypervisor::Kvm, true, true, Some(Architecture::S390x), Err("spec.architecture")),
+        ] {
+            let facts =
+                Facts { hypervisor, hypervisor_device: device, emulation_allowed: emulation, host_architecture: host, ..facts(&[]) };
+            let kind = convert(&vmi(json!({})), &facts).map(|domain| domain.kind).map_err(|error| error.field);
+            assert_eq!(kind, expected.map_err(str::to_owned));
+        }
+    }
+}

@@ -51,6 +51,7 @@ impl Field {
 }
 
 /// How an interface is realised, by the host's facts or by its binding.
+#[derive(Clone, Copy)]
 enum Realised<'a> {
     As(&'a Attachment),
     Passt,
@@ -162,4 +163,64 @@ fn forwards(guest: &Guest<'_>, source: &v1::Interface, field: Field) -> Result<V
     let every = tcp.is_empty() && udp.is_empty();
     let forwards = [("tcp", tcp), ("udp", udp)].into_iter().filter(|(_, ranges)| every || !ranges.is_empty());
     Ok(forwards.map(|(protocol, ranges)| PortForward { protocol, ranges }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::testing::{error, facts, with};
+    use super::super::{Facts, convert};
+    use super::*;
+
+    fn object(interface: Value) -> Value {
+        let mut interface = interface;
+        interface["name"] = "default".into();
+        json!({ "spec": { "networks": [{ "name": "default", "pod": {} }], "domain": { "devices": { "interfaces": [interface] } } } })
+    }
+
+    fn one(interface: Value, facts: &Facts) -> Option<Interface> {
+        convert(&with(object(interface)), facts).unwrap().devices.interfaces.pop()
+    }
+
+    #[test]
+    fn the_host_says_how_an_interface_is_realised() {
+        let mut facts = facts(&[]);
+        assert_eq!(one(json!({ "masquerade": {} }), &facts).unwrap().kind, InterfaceKind::Tap { device: None });
+        assert_eq!(one(json!({ "binding": { "name": "p" } }), &facts), None);
+        assert_eq!(one(json!({ "sriov": {} }), &facts), None);
+        assert_eq!(one(json!({ "bridge": {}, "state": "absent" }), &facts), None);
+        facts.networks.tap_plugins.insert("p".to_owned());
+        assert!(one(json!({ "binding": { "name": "p" } }), &facts).is_some());
+        facts.networks.fallback = Attachment::User;
+        let user = one(json!({ "masquerade": {}, "bootOrder": 1, "macAddress": "02:00:00:00:00:01" }), &facts).unwrap();
+        assert_eq!((user.kind, user.rom_disabled, user.boot), (InterfaceKind::User, false, Some(1)));
+        let tap = Tap { device: Some("tap0".into()), mtu: Some(1400), mac: Some("02:00:00:00:00:02".into()) };
+        facts.networks.interfaces.insert("default".into(), Attachment::Tap(tap));
+        let tap = one(json!({ "bridge": {} }), &facts).unwrap();
+        assert_eq!(
+            (tap.kind, tap.mtu, tap.mac.as_deref()),
+            (InterfaceKind::Tap { device: Some("tap0".into()) }, Some(1400), Some("02:00:00:00:00:02"))
+        );
+    }
+
+    #[test]
+    fn a_fault_is_named_by_its_field() {
+        for (interface, field) in [
+            (json!({ "bridge": {}, "pciAddress": "1:2" }), "interfaces[0].pciAddress"),
+            (json!({ "slirp": {} }), "interfaces[0].masquerade"),
+            (json!({}), "interfaces[0].masquerade"),
+            (json!({ "passtBinding": {} }), "interfaces[0].passtBinding"),
+        ] {
+            assert_eq!(error(object(interface)).field, format!("spec.domain.devices.{field}"));
+        }
+        let mut lost = object(json!({ "bridge": {} }));
+        lost["spec"]["networks"] = json!([]);
+        assert_eq!(error(lost).field, "spec.domain.devices.interfaces[0].name");
+        let mut ports = object(json!({ "passtBinding": {}, "ports": [{ "port": 1 }, { "port": 2, "protocol": "SCTP" }] }));
+        ports["status"] = json!({ "interfaces": [{ "name": "default", "podInterfaceName": "eth0" }] });
+        assert_eq!(error(ports.clone()).field, "spec.domain.devices.interfaces[0].ports[1].protocol");
+        ports["spec"]["domain"]["devices"]["interfaces"][0]["ports"] = json!([{ "port": -1 }]);
+        assert_eq!(error(ports).field, "spec.domain.devices.interfaces[0].ports[0].port");
+    }
 }

@@ -123,3 +123,65 @@ pub(super) fn of_scsi_controller(threads: IoThreads, disks: &[Disk]) -> Option<u
     let served = disks.iter().filter(|disk| bus(disk) == Some(&DiskBus::Virtio) && !has_own(disk)).count();
     Some(length(served) % threads.shared + 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::convert;
+    use super::super::testing::{domain, error, facts, with};
+
+    fn disks(kinds: &[&str]) -> Value {
+        let disk = |(name, kind): (usize, &&str)| {
+            let (bus, own) = kind.split_once('!').map_or((*kind, false), |(bus, _)| (bus, true));
+            json!({ "name": name.to_string(), "disk": { "bus": bus }, "dedicatedIOThread": own })
+        };
+        Value::Array(kinds.iter().enumerate().map(disk).collect())
+    }
+
+    /// The threads in all, that of each disk, and that of the SCSI controller.
+    fn threads(policy: Option<&str>, cpus: &str, kinds: &[&str]) -> (Option<u32>, Vec<Option<u32>>, Option<u32>) {
+        let volume = |name: usize| json!({ "name": name.to_string(), "emptyDisk": { "capacity": "1Gi" } });
+        let volumes: Vec<_> = (0..kinds.len()).map(volume).collect();
+        let resources = json!({ "requests": { "cpu": cpus } });
+        let fields = json!({ "ioThreadsPolicy": policy, "resources": resources, "devices": { "disks": disks(kinds) } });
+        let domain = convert(&with(json!({ "spec": { "volumes": volumes, "domain": fields } })), &facts(&[])).unwrap();
+        let scsi = domain.devices.controllers.iter().find_map(|controller| controller.driver.and_then(|driver| driver.io_thread));
+        (domain.io_threads, domain.devices.disks.iter().map(|disk| disk.driver.io_thread).collect(), scsi)
+    }
+
+    #[test]
+    fn disks_share_threads_as_their_policy_says() {
+        for (policy, cpus, kinds, expected) in [
+            (None, "1", &["virtio", "virtio"][..], (None, vec![None, None], None)),
+            (None, "1", &["virtio!", "virtio"], (Some(2), vec![Some(2), Some(1)], None)),
+            (Some("shared"), "4", &["virtio", "virtio!", "virtio"], (Some(2), vec![Some(1), Some(2), Some(1)], None)),
+            (Some("auto"), "1", &["virtio", "virtio", "virtio", "virtio"], (Some(2), vec![Some(1), Some(2), Some(1), Some(2)], None)),
+            (Some("auto"), "1", &["virtio!", "virtio!", "virtio!", "virtio"], (Some(4), vec![Some(2), Some(3), Some(4), Some(1)], None)),
+            (Some("auto"), "8", &["virtio", "sata", "scsi!"], (Some(3), vec![Some(1), None, None], Some(2))),
+            (Some("shared"), "1", &["scsi!"], (Some(1), vec![None], None)),
+        ] {
+            assert_eq!(threads(policy, cpus, kinds), expected, "{policy:?} {cpus} {kinds:?}");
+        }
+    }
+
+    #[test]
+    fn a_pool_serves_every_virtio_disk() {
+        let domain = domain(json!({ "ioThreadsPolicy": "supplementalPool", "ioThreads": { "supplementalPoolThreadCount": 4 } }));
+        assert_eq!(domain.io_threads, Some(4));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        for (fields, field) in [
+            (json!({ "ioThreadsPolicy": "supplementalPool" }), "spec.domain.ioThreads.supplementalPoolThreadCount"),
+            (
+                json!({ "ioThreadsPolicy": "supplementalPool", "ioThreads": { "supplementalPoolThreadCount": 0 } }),
+                "spec.domain.ioThreads.supplementalPoolThreadCount",
+            ),
+            (json!({ "ioThreadsPolicy": "many" }), "spec.domain.ioThreadsPolicy"),
+        ] {
+            assert_eq!(error(json!({ "spec": { "domain": fields } })).field, field);
+        }
+    }
+}

@@ -66,3 +66,55 @@ pub(super) fn backing(guest: &Guest<'_>, domain: &mut Domain) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{domain, error};
+
+    #[test]
+    fn memory_has_a_start_and_perhaps_room() {
+        for (memory, resources, expected) in [
+            (json!({ "guest": "1Gi" }), json!({}), (1 << 30, None)),
+            (json!({ "guest": "1Gi", "maxGuest": "1Gi" }), json!({}), (1 << 30, None)),
+            (json!({ "guest": "1Gi", "maxGuest": "4Gi" }), json!({}), (1 << 30, Some(4 << 30))),
+            (json!(null), json!({ "requests": { "memory": "64M" }, "limits": { "memory": "128M" } }), (64_000_000, None)),
+            (json!(null), json!({ "limits": { "memory": "128M" } }), (128_000_000, None)),
+            (json!({ "guest": "1500m" }), json!({}), (1, None)),
+        ] {
+            let domain = domain(json!({ "memory": memory, "resources": resources }));
+            assert_eq!((domain.memory, domain.max_memory), expected);
+        }
+    }
+
+    #[test]
+    fn memory_that_is_missing_or_negative_is_named() {
+        for (memory, field) in [
+            (json!(null), "spec.domain.memory.guest"),
+            (json!({ "guest": null, "maxGuest": "1Gi" }), "spec.domain.memory.guest"),
+            (json!({ "guest": "-1Gi" }), "spec.domain.memory.guest"),
+            (json!({ "guest": "1Gi", "maxGuest": "-1" }), "spec.domain.memory.maxGuest"),
+        ] {
+            assert_eq!(error(json!({ "spec": { "domain": { "memory": memory } } })).field, field);
+        }
+        let both = json!({ "memory": { "guest": null, "maxGuest": "1Gi" }, "resources": { "requests": { "memory": "1Gi" } } });
+        assert_eq!(error(json!({ "spec": { "domain": both } })).field, "spec.domain.memory.guest");
+    }
+
+    #[test]
+    fn whoever_shares_memory_gets_it_as_a_file() {
+        for (fields, expected) in [
+            (json!({}), None),
+            (json!({ "memory": { "hugepages": { "pageSize": "2Mi" } } }), Some((true, false, "0-0"))),
+            (json!({ "devices": { "filesystems": [{ "name": "f", "virtiofs": {} }] }, "cpu": { "cores": 3 } }), Some((true, true, "0-2"))),
+        ] {
+            let domain = domain(fields);
+            let cpus = domain.cpu.numa.map(|numa| numa.cells[0].cpus.clone());
+            assert_eq!(
+                domain.memory_backing.map(|b| (b.memfd, b.shared, cpus.as_deref().unwrap().to_owned())),
+                expected.map(|(m, s, c)| (m, s, c.to_owned()))
+            );
+        }
+    }
+}

@@ -33,6 +33,8 @@ mod memory;
 pub mod model;
 mod pci;
 mod pinning;
+#[cfg(test)]
+mod testing;
 mod topology;
 mod volumes;
 mod xml;

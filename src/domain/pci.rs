@@ -159,3 +159,64 @@ fn cell(guest: &Guest<'_>, domain: &Domain, device: PciAddress) -> Option<u32> {
     let runs_there = |cpu| there.cpus.iter().any(|other| other.id == cpu);
     domain.cpu_tune.as_ref()?.vcpus.iter().any(|pin| runs_there(pin.cpu)).then_some(only.id)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{facts, with};
+    use super::super::{ConvertError, convert, facts::HostDevices};
+    use super::*;
+
+    fn on_root_bus(interfaces: usize, address: &str) -> Result<Vec<String>> {
+        let names: Vec<_> = (0..interfaces).map(|n| format!("n{n}")).collect();
+        let one = |name: &String| json!({ "name": name, "bridge": {}, "pciAddress": if name == "n1" { address } else { "" } });
+        let vmi = with(json!({
+            "metadata": { "annotations": { "kubevirt.io/placePCIDevicesOnRootComplex": "true" } },
+            "spec": {
+                "networks": names.iter().map(|name| json!({ "name": name, "pod": {} })).collect::<Vec<_>>(),
+                "domain": { "devices": { "interfaces": names.iter().map(one).collect::<Vec<_>>() } },
+            },
+        }));
+        let domain = convert(&vmi, &facts(&[]))?;
+        Ok(domain.devices.interfaces.iter().filter_map(|interface| interface.address).map(|address| address.to_string()).collect())
+    }
+
+    #[test]
+    fn slots_of_the_root_bus_are_given_once() {
+        assert_eq!(
+            on_root_bus(4, "0000:00:03.0"),
+            Ok(["0000:00:02.0", "0000:00:03.0", "0000:00:04.0", "0000:00:05.0"].map(str::to_owned).to_vec())
+        );
+        let many = on_root_bus(24, "").unwrap();
+        assert!(!many.iter().any(|address| address.contains(":1b.") || address.contains(":1f.")), "{many:?}");
+        assert_eq!(on_root_bus(30, "").map_err(|error: ConvertError| error.field), Err("metadata.annotations".to_owned()));
+    }
+
+    #[test]
+    fn a_device_outside_the_guests_cells_is_an_error_only_where_cells_are_passed_on() {
+        let place = |cell: Option<u32>, numa: serde_json::Value| {
+            let vmi = with(json!({ "spec": { "domain": {
+                "cpu": { "cores": 1, "dedicatedCpuPlacement": true, "numa": numa },
+                "memory": { "guest": "1Gi", "hugepages": { "pageSize": "2Mi" } },
+                "devices": { "hostDevices": [{ "name": "d", "deviceName": "r" }] },
+            } } }));
+            let devices = HostDevices {
+                pci: [("r".to_owned(), vec!["0000:65:00.0".to_owned()])].into(),
+                numa_cells: cell.map(|cell| ("0000:65:00.0".to_owned(), cell)).into_iter().collect(),
+                ..HostDevices::default()
+            };
+            let facts = super::super::Facts { pci_numa_aware: true, host_devices: Some(devices), ..facts(&[0]) };
+            convert(&vmi, &facts).map(|domain| domain.devices.host_devices[0].address)
+        };
+        let passed = json!({ "guestMappingPassthrough": {} });
+        let behind_port = Some(PciAddress { domain: 0, bus: 2, slot: 0, function: 0 });
+        assert_eq!(place(Some(0), passed.clone()), Ok(behind_port));
+        assert_eq!(place(Some(0), json!(null)), Ok(behind_port));
+        assert_eq!(place(Some(1), json!(null)), Ok(None));
+        assert_eq!(place(None, json!(null)), Ok(None));
+        for cell in [Some(1), None] {
+            assert_eq!(place(cell, passed.clone()).unwrap_err().field, "spec.domain.cpu.numa.guestMappingPassthrough");
+        }
+    }
+}

@@ -82,7 +82,7 @@ impl Pool {
     /// One more CPU for something else; threads that are good for nothing better first.
     pub(super) fn thread(&mut self) -> Option<u32> {
         let width = self.width;
-        self.cells.iter_mut().find_map(|cell| cell.loose.pop_front().or_else(|| cell.from_core(width, 1)?.pop()))
+        self.cells.iter_mut().find_map(|cell| cell.loose.pop_front().or_else(|| cell.take_core(width, 1)?.pop()))
     }
 }
 
@@ -107,7 +107,7 @@ impl Cell {
     }
 
     fn whole_core(&mut self, width: usize) -> Option<Vec<u32>> {
-        self.from_core(width, width)
+        self.take_core(width, width)
     }
 
     fn loose_core(&mut self, width: usize) -> Option<Vec<u32>> {
@@ -115,7 +115,7 @@ impl Cell {
     }
 
     /// Some threads of the first core; when what is left of it holds no core of the guest, it becomes loose.
-    fn from_core(&mut self, width: usize, count: usize) -> Option<Vec<u32>> {
+    fn take_core(&mut self, width: usize, count: usize) -> Option<Vec<u32>> {
         let core = self.cores.front_mut()?;
         let taken = core.drain(..count.min(core.len())).collect();
         if core.len() < width {
@@ -123,5 +123,56 @@ impl Cell {
             self.cores.pop_front();
         }
         Some(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::facts;
+    use super::*;
+
+    fn fit(cpu_set: &[u32], sockets: u32, cores: u32, threads: u32, across: bool) -> Result<Vec<u32>, NoPlace> {
+        let facts = facts(cpu_set);
+        Pool::new(&facts.cpu_set, &facts.numa_cells, threads).fit(Topology { sockets, cores, threads }, across)
+    }
+
+    #[test]
+    fn cores_of_the_guest_lie_on_cores_of_the_host_if_they_can() {
+        for (cpu_set, (sockets, cores, threads), across, expected) in [
+            (&[0, 10, 1, 11][..], (1, 2, 2), false, Ok(vec![0, 10, 1, 11])),
+            (&[0, 10, 1, 11], (1, 4, 1), false, Ok(vec![0, 10, 1, 11])),
+            (&[0, 1, 12, 2], (1, 2, 2), false, Ok(vec![2, 12, 0, 1])),
+            (&[0, 2, 1, 3], (1, 2, 2), false, Ok(vec![0, 1, 2, 3])),
+            (&[0, 2], (1, 1, 2), true, Ok(vec![0, 2])),
+            (&[0, 2], (1, 1, 2), false, Err(NoPlace::AcrossCells { lacking: 1 })),
+            (&[0, 10], (2, 1, 2), true, Err(NoPlace::TooFew { has: 2, lacking: 1 })),
+            (&[0, 10], (2, 1, 2), false, Err(NoPlace::TooFew { has: 2, lacking: 1 })),
+            (&[], (1, 1, 1), true, Err(NoPlace::TooFew { has: 0, lacking: 1 })),
+        ] {
+            assert_eq!(fit(cpu_set, sockets, cores, threads, across), expected, "{cpu_set:?} {sockets} {cores} {threads} {across}");
+        }
+    }
+
+    #[test]
+    fn what_else_runs_takes_loose_threads_first() {
+        let facts = facts(&[0, 10, 1, 3]);
+        let mut pool = Pool::new(&facts.cpu_set, &facts.numa_cells, 2);
+        let threads: Vec<_> = std::iter::from_fn(|| pool.thread()).collect();
+        assert_eq!(threads, [1, 0, 10, 3]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_cpu_is_given_twice_and_none_that_the_pod_has_not(
+            cpu_set in proptest::collection::btree_set(0u32..14, 0..12), sockets in 1u32..4, cores in 1u32..4, threads in 1u32..4, across: bool,
+        ) {
+            let cpu_set: Vec<_> = cpu_set.into_iter().filter(|cpu| cpu % 10 < 4).collect();
+            if let Ok(given) = fit(&cpu_set, sockets, cores, threads, across) {
+                let distinct: HashSet<_> = given.iter().collect();
+                proptest::prop_assert_eq!(distinct.len(), given.len());
+                proptest::prop_assert_eq!(given.len(), (sockets * cores * threads) as usize);
+                proptest::prop_assert!(given.iter().all(|cpu| cpu_set.contains(cpu)));
+            }
+        }
     }
 }

@@ -131,3 +131,49 @@ fn image(path: String, disk: &mut Disk) {
     disk.driver.format = RAW;
     disk.source = Some(Source::File(path));
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::convert;
+    use super::super::testing::{error, facts, with};
+
+    #[test]
+    fn what_cannot_be_a_disk_is_refused() {
+        let disk = json!({ "name": "d", "disk": { "bus": "virtio" } });
+        for source in [json!({ "memoryDump": { "claimName": "c" } }), json!({ "containerPath": { "path": "/" } }), json!({})] {
+            let mut volume = source;
+            volume["name"] = "d".into();
+            let error = error(json!({ "spec": { "volumes": [volume], "domain": { "devices": { "disks": [disk] } } } }));
+            assert_eq!(error.field, "spec.domain.devices.disks[0].name");
+        }
+    }
+
+    #[test]
+    fn only_claims_can_be_plugged_in() {
+        let object = |source: serde_json::Value| {
+            let mut volume = source;
+            volume["name"] = "d".into();
+            let status = json!({ "name": "d", "target": "", "phase": "Ready", "hotplugVolume": {} });
+            with(json!({
+                "spec": { "volumes": [volume], "domain": { "devices": { "disks": [{ "name": "d", "disk": { "bus": "scsi" } }] } } },
+                "status": { "volumeStatus": [status] },
+            }))
+        };
+        assert!(convert(&object(json!({ "dataVolume": { "name": "v" } })), &facts(&[])).is_ok());
+        assert!(convert(&object(json!({ "hostDisk": { "path": "/a", "type": "Disk" } })), &facts(&[])).is_ok());
+        let error = convert(&object(json!({ "emptyDisk": { "capacity": "1Gi" } })), &facts(&[])).unwrap_err();
+        assert_eq!(error.field, "spec.domain.devices.disks[0].name");
+    }
+
+    #[test]
+    fn the_format_of_an_image_must_be_known() {
+        let volume = json!({ "name": "d", "containerDisk": { "image": "i" } });
+        let vmi = with(
+            json!({ "spec": { "volumes": [volume], "domain": { "devices": { "disks": [{ "name": "d", "disk": { "bus": "scsi" } }] } } } }),
+        );
+        let error = convert(&vmi, &super::super::Facts::default()).unwrap_err();
+        assert!(error.depends_on_host());
+    }
+}

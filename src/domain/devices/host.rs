@@ -212,3 +212,55 @@ impl<'a> Pool<'a> {
         Some(next)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::super::testing::{facts, vmi};
+    use super::super::super::{Facts, convert};
+    use super::*;
+
+    fn devices(there: &HostDevices, list: &str, asked: &Value) -> Result<Vec<HostDevice>> {
+        let facts = Facts { host_devices: Some(there.clone()), ..facts(&[]) };
+        convert(&vmi(json!({ "devices": { list: asked } })), &facts).map(|domain| domain.devices.host_devices)
+    }
+
+    #[test]
+    fn one_device_is_handed_out_once() {
+        let address = || vec!["0000:01:00.0".to_owned()];
+        let there = HostDevices { pci: [("a".to_owned(), address()), ("b".to_owned(), address())].into(), ..HostDevices::default() };
+        let one = json!([{ "name": "x", "deviceName": "a" }]);
+        assert_eq!(devices(&there, "hostDevices", &one).unwrap().len(), 1);
+        let two = json!([{ "name": "x", "deviceName": "a" }, { "name": "y", "deviceName": "b" }]);
+        for list in ["hostDevices", "gpus"] {
+            let error = devices(&there, list, &two).unwrap_err();
+            assert_eq!(
+                (error.field, error.fault.to_string().contains("resource b")),
+                (format!("spec.domain.devices.{list}[1].deviceName"), true)
+            );
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_none_is_named() {
+        let text = |text: &str| [("r".to_owned(), vec![text.to_owned()])].into();
+        for there in [
+            HostDevices { pci: text("x"), ..HostDevices::default() },
+            HostDevices { usb: text("1-4"), ..HostDevices::default() },
+            HostDevices { usb: text("1:2:3"), ..HostDevices::default() },
+        ] {
+            let error = devices(&there, "hostDevices", &json!([{ "name": "x", "deviceName": "r" }])).unwrap_err();
+            assert_eq!(error.field, "spec.domain.devices.hostDevices[0].deviceName");
+        }
+    }
+
+    #[test]
+    fn a_claim_that_gave_nothing_is_named() {
+        let asked = json!([{ "name": "x", "claimName": "c", "requestName": "r" }]);
+        for list in ["hostDevices", "gpus"] {
+            let error = devices(&HostDevices::default(), list, &asked).unwrap_err();
+            assert_eq!(error.field, format!("spec.domain.devices.{list}[0].requestName"));
+        }
+    }
+}

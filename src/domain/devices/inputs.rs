@@ -40,3 +40,40 @@ fn input(index: usize, source: &v1::Input) -> Result<Input> {
     let model = (bus == InputBus::Virtio).then_some("virtio");
     Ok(Input { kind: InputType::Tablet, bus, model, alias: Some(source.name.clone()), address: None })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::super::testing::{error, with};
+    use super::super::super::{Facts, convert};
+
+    #[test]
+    fn machines_without_a_mouse_get_a_tablet_and_those_without_a_keyboard_one() {
+        let tablet = json!([{ "name": "t", "type": "tablet" }]);
+        for (architecture, given, graphics, expected) in [
+            ("amd64", json!([]), true, ""),
+            ("amd64", tablet.clone(), true, "tablet/usb"),
+            ("arm64", json!([]), true, "tablet/usb keyboard/usb"),
+            ("arm64", tablet.clone(), true, "tablet/usb keyboard/usb"),
+            ("arm64", json!([]), false, ""),
+            ("s390x", json!([]), true, "keyboard/virtio"),
+        ] {
+            let devices = json!({ "inputs": given, "autoattachGraphicsDevice": graphics });
+            let vmi = with(json!({ "spec": { "architecture": architecture, "domain": { "devices": devices } } }));
+            let inputs = convert(&vmi, &Facts::default()).unwrap().devices.inputs;
+            let inputs: Vec<_> = inputs.iter().map(|input| format!("{}/{}", input.kind, input.bus)).collect();
+            assert_eq!(inputs.join(" "), expected, "{architecture} {given} {graphics}");
+        }
+    }
+
+    #[test]
+    fn a_fault_is_named_by_its_field() {
+        for (input, part) in
+            [(json!({ "name": "t", "type": "mouse" }), "type"), (json!({ "name": "t", "type": "tablet", "bus": "ps2" }), "bus")]
+        {
+            let error = error(json!({ "spec": { "domain": { "devices": { "inputs": [input] } } } }));
+            assert_eq!(error.field, format!("spec.domain.devices.inputs[0].{part}"));
+        }
+    }
+}

@@ -14,3 +14,20 @@ pub(super) fn convert(guest: &Guest<'_>) -> Result<Option<Sound>> {
     }
     Ok(Some(Sound { model: model.to_owned(), alias: source.name.clone() }))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::super::testing::{domain, error};
+
+    #[test]
+    fn there_are_two_models() {
+        for (model, expected) in [("", "ich9"), ("ich9", "ich9"), ("ac97", "ac97")] {
+            let domain = domain(json!({ "devices": { "sound": { "name": "s", "model": model } } }));
+            assert_eq!(domain.devices.sound.unwrap().model, expected);
+        }
+        let error = error(json!({ "spec": { "domain": { "devices": { "sound": { "name": "s", "model": "sb16" } } } } }));
+        assert_eq!(error.field, "spec.domain.devices.sound.model");
+    }
+}

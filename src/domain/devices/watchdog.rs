@@ -23,3 +23,31 @@ pub(super) fn convert(guest: &Guest<'_>) -> Result<Option<Watchdog>> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::super::testing::{error, with};
+    use super::super::super::{Facts, convert};
+
+    #[test]
+    fn every_architecture_has_its_own_watchdog_or_none() {
+        let object = |architecture: &str, kind: &str| json!({ "spec": { "architecture": architecture, "domain": { "devices": { "watchdog": { "name": "w", kind: { "action": "reset" } } } } } });
+        for (architecture, kind, expected) in [
+            ("amd64", "i6300esb", Ok("i6300esb")),
+            ("s390x", "diag288", Ok("diag288")),
+            ("amd64", "diag288", Err(".i6300esb")),
+            ("s390x", "i6300esb", Err(".diag288")),
+            ("arm64", "i6300esb", Err("")),
+        ] {
+            match expected {
+                Ok(model) => {
+                    let domain = convert(&with(object(architecture, kind)), &Facts::default()).unwrap();
+                    assert_eq!(domain.devices.watchdog.unwrap().model, model);
+                }
+                Err(field) => assert_eq!(error(object(architecture, kind)).field, format!("spec.domain.devices.watchdog{field}")),
+            }
+        }
+    }
+}

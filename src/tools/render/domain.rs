@@ -11,15 +11,15 @@ use kubevirt_rs::domain::{Facts, convert};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::tools::batch;
+use crate::tools::{batch, scene};
 
 /// The arguments of `render domain`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A VirtualMachineInstance, as YAML or JSON
+    /// A VirtualMachineInstance or VirtualMachine, as YAML or JSON; `-` is standard input
     #[arg(required_unless_present = "batch")]
     file: Option<PathBuf>,
-    /// What is known of the host: `tcg` (emulation, claims are files), `kvm` (claims are block devices), or a JSON file
+    /// What is known of the host: `tcg` (emulation, claims are files), `kvm` (claims are block devices), or a file with them
     #[arg(long, default_value = "tcg", conflicts_with = "batch")]
     facts: String,
     /// Answer one JSON object a line
@@ -69,13 +69,14 @@ fn print(file: &Path, facts: &str) -> anyhow::Result<String> {
     let facts = match facts {
         "tcg" => example(false),
         "kvm" => example(true),
-        file => serde_json::from_slice(&fs::read(file).with_context(|| format!("read {file}"))?)
-            .with_context(|| format!("read the facts in {file}"))?,
+        file => {
+            let text = fs::read_to_string(file).with_context(|| format!("read {file}"))?;
+            serde_yaml::from_str(&text).with_context(|| format!("read the facts in {file}"))?
+        }
     };
-    let text = fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
-    let vmi: VirtualMachineInstance =
-        serde_yaml::from_str(&text).with_context(|| format!("read the VirtualMachineInstance in {}", file.display()))?;
-    Ok(convert(&vmi, &facts)?.to_xml())
+    let scene = scene::read(file)?;
+    let domain = convert(&scene.vmi, &facts).map_err(|error| scene.fault(&error.field, &error))?;
+    Ok(domain.to_xml())
 }
 
 /// A pod on a host of 18 CPUs, 16 of them its own: with KVM and block devices, or emulated and with files.
