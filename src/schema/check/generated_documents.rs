@@ -1,0 +1,134 @@
+//! Documents made from the schemas themselves: schema, types and check must agree on every field of every kind.
+
+use kubevirt_api::kinds;
+use kubevirt_api::schema::{Node, Shape};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::{FaultKind, check};
+
+/// Which fields a document has: every one, or those that the numbers pick one after the other.
+struct Choice<'a> {
+    numbers: std::iter::Cycle<std::slice::Iter<'a, u32>>,
+}
+
+impl Choice<'_> {
+    fn next(&mut self, of: u32) -> u32 {
+        self.numbers.next().copied().unwrap_or(0) % of.max(1)
+    }
+}
+
+/// A document without empty values, as those are left out by an encoder.
+fn document(node: &Node, choice: &mut Choice<'_>, density: u32) -> Value {
+    match &node.shape {
+        Shape::Any => json!({"anything": [1, "at all"]}),
+        Shape::Object(fields) => {
+            let mut map = Map::new();
+            for field in fields {
+                if field.required || choice.next(100) < density {
+                    map.insert(field.name.to_owned(), document(&field.node, choice, density));
+                }
+            }
+            Value::Object(map)
+        }
+        Shape::Map(item) => json!({"key": document(item, choice, density)}),
+        Shape::List { item, .. } => json!([document(item, choice, density)]),
+        Shape::String => text(node, choice).into(),
+        Shape::Integer => (node.minimum.unwrap_or(1).max(1) + i64::from(choice.next(20))).into(),
+        Shape::Number => 1.5.into(),
+        Shape::Boolean => true.into(),
+        Shape::IntOrString => [json!("5"), json!("1Gi")][choice.next(2) as usize].clone(),
+    }
+}
+
+fn text(node: &Node, choice: &mut Choice<'_>) -> &'static str {
+    match (node.values, node.format, node.pattern) {
+        ([], Some("date-time"), _) => "2026-12-01T08:00:00Z",
+        ([], Some("byte"), _) => "YWJj",
+        ([], _, Some(pattern)) if pattern.contains("\\d{1,3}") => "0.055",
+        ([], _, Some(_)) => "Ready",
+        // A duration as well as a name, in the form that durations print in.
+        ([], ..) => "1h0m0s",
+        (values, ..) => values[choice.next(u32::try_from(values.len()).unwrap()) as usize],
+    }
+}
+
+/// What of `part` is not in `whole`; only what is always written may be there beyond it.
+fn lost(part: &Value, whole: Option<&Value>, path: &str, found: &mut Vec<String>) {
+    match (part, whole) {
+        (Value::Object(part), Some(Value::Object(whole))) => {
+            part.iter().for_each(|(name, value)| lost(value, whole.get(name), &format!("{path}.{name}"), found));
+        }
+        (Value::Array(part), Some(Value::Array(whole))) if part.len() == whole.len() => {
+            part.iter().zip(whole).for_each(|(part, whole)| lost(part, Some(whole), &format!("{path}[]"), found));
+        }
+        (part, Some(whole)) if part == whole => {}
+        (part, whole) => found.push(format!("{path}: {part} became {whole:?}")),
+    }
+}
+
+fn agree(numbers: &[u32], density: u32) {
+    for kind in kinds::ALL {
+        let document = document(&(kind.schema)(), &mut Choice { numbers: numbers.iter().cycle() }, density);
+        let faults: Vec<_> = check(kind.kind, &document).into_iter().filter(|f| f.kind != FaultKind::Rule).collect();
+        assert_eq!(faults, [], "{}", kind.kind);
+        let again = (kind.recode)(document.clone()).unwrap_or_else(|error| panic!("{}: {error}: {document}", kind.kind));
+        let mut found = Vec::new();
+        lost(&document, Some(&again), kind.kind, &mut found);
+        assert_eq!(found, [""; 0], "{}", kind.kind);
+        // What the types write beyond that is nothing that the schema does not know.
+        let unknown: Vec<_> = check(kind.kind, &again).into_iter().filter(|f| f.kind == FaultKind::UnknownField).collect();
+        assert_eq!(unknown, [], "{}", kind.kind);
+    }
+}
+
+#[test]
+fn every_field_of_every_kind_survives_a_decode_and_an_encode() {
+    agree(&[0], 100);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn any_choice_of_fields_survives(numbers in proptest::collection::vec(any::<u32>(), 1..200), density in 5_u32..60) {
+        agree(&numbers, density);
+    }
+
+    /// Whatever bytes come, reading them into a type is an answer or an error.
+    #[test]
+    fn no_bytes_make_a_type_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        if let Ok(document) = serde_json::from_slice::<Value>(&bytes) {
+            for kind in kinds::ALL {
+                let _ = (kind.recode)(document.clone());
+            }
+        }
+    }
+
+    /// A good document with one value exchanged for any other is an answer or an error, and the check agrees in time.
+    #[test]
+    fn no_exchanged_value_makes_a_type_panic(
+        numbers in proptest::collection::vec(any::<u32>(), 1..50),
+        at in any::<u32>(),
+        value in prop_oneof![Just(json!(null)), Just(json!(-1)), Just(json!(1e300)), Just(json!(u64::MAX)), Just(json!("")), Just(json!([])), Just(json!({})), Just(json!(false)), "\\PC{0,20}".prop_map(Value::from)],
+    ) {
+        for kind in kinds::ALL {
+            let mut document = document(&(kind.schema)(), &mut Choice { numbers: numbers.iter().cycle() }, 40);
+            let mut left = at % 200;
+            exchange(&mut document, &mut left, &value);
+            let _ = check(kind.kind, &document);
+            let _ = (kind.recode)(document);
+        }
+    }
+}
+
+fn exchange(document: &mut Value, left: &mut u32, value: &Value) {
+    if *left == 0 {
+        *document = value.clone();
+    }
+    *left = left.wrapping_sub(1);
+    match document {
+        Value::Object(map) => map.values_mut().for_each(|v| exchange(v, left, value)),
+        Value::Array(items) => items.iter_mut().for_each(|v| exchange(v, left, value)),
+        _ => {}
+    }
+}
