@@ -20,6 +20,15 @@ pub(crate) enum Schema {
         #[arg(short, long, value_enum, default_value_t = Notation::Yaml)]
         output: Notation,
     },
+    /// Print the OpenAPI document of the aggregated API
+    Openapi {
+        /// The version of the API
+        #[arg(long = "api", default_value = "v1", value_parser = schema::operations::VERSIONS)]
+        api_version: String,
+        /// The older specification, of all versions of the API at once
+        #[arg(long, conflicts_with = "api_version")]
+        v2: bool,
+    },
     /// Explain a field: its type, limits and meaning
     Explain {
         /// The field, such as vm.spec.template.spec.domain.cpu
@@ -70,6 +79,8 @@ fn act(what: &Schema) -> anyhow::Result<()> {
             }
             Ok(())
         }
+        Schema::Openapi { v2: true, .. } => show(&schema::openapi::v2(), Notation::Json),
+        Schema::Openapi { api_version, .. } => show(&schema::openapi::v3(api_version), Notation::Json),
         Schema::Explain { path } => print(&schema::explain(path)?),
         Schema::Generate { directory } => {
             for (name, text) in schema::files() {

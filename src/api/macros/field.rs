@@ -14,6 +14,8 @@ pub(crate) struct Markers {
     pub(crate) required: bool,
     /// Whether the field is written even when it is empty.
     pub(crate) always: bool,
+    /// Whether the field holds the type that it is a part of.
+    pub(crate) recursive: bool,
     /// The builder steps that the schema takes: `.nullable(true)`, `.minimum(1)`, …
     pub(crate) steps: Tokens,
 }
@@ -35,6 +37,7 @@ impl Markers {
             "name" => self.name = Some(meta.value()?.parse()?),
             "required" => self.required = true,
             "always" => self.always = true,
+            "recursive" => self.recursive = true,
             "nullable" | "closed" | "atomic" | "preserve" => self.step(&marker, &quote!(true)),
             "list" => {
                 let kind: LitStr = meta.value()?.parse()?;

@@ -22,6 +22,7 @@
 //! | `list = "atomic"\|"set"\|"map"`, `key = "name"` | how lists merge, and by which fields |
 //! | `atomic` | an object that merges as one value |
 //! | `preserve` | unknown fields are kept |
+//! | `recursive` | the field holds the type itself; its structure is left open |
 //! | `closed` | an enumeration without further values |
 //! | `one_of = &["…"]` | a string that is one of these |
 //! | `minimum`, `maximum`, `min_length`, `max_length`, `min_items`, `max_items`, `pattern` | limits |

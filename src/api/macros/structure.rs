@@ -16,9 +16,13 @@ pub(crate) fn expand(markers: &Markers, mut item: ItemStruct) -> Result<Tokens> 
         let markers = Markers::take(&mut field.attrs)?;
         let name = markers.wire_name(ident);
         let (ty, steps, required, text) = (&field.ty, &markers.steps, markers.required, documentation(&field.attrs));
-        schema.extend(quote! {
-            .field(#name, #required, <#ty as crate::schema::Schema>::schema().described(#text)#steps)
-        });
+        // A structure within itself has no end: it stands for any value.
+        let node = if markers.recursive {
+            quote!(crate::schema::Node::new(crate::schema::Shape::Any))
+        } else {
+            quote!(<#ty as crate::schema::Schema>::schema())
+        };
+        schema.extend(quote!(.field(#name, #required, #node.described(#text)#steps)));
 
         let keep_empty = markers.required || markers.always;
         field.attrs.push(syn::parse_quote!(#[serde(rename = #name)]));

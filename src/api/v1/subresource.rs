@@ -357,8 +357,8 @@ pub struct ObjectGraphNode {
     pub labels: BTreeMap<String, String>,
     /// Whether the machine can do without it.
     pub optional: Option<bool>,
-    /// What it depends on.
-    #[api(list = "atomic")]
+    /// What it depends on: nodes again.
+    #[api(recursive)]
     pub children: Vec<ObjectGraphNode>,
 }
 
