@@ -72,6 +72,18 @@ pub(super) fn review(request: &Request) -> Verdict {
     }
 }
 
+/// Reviews the status of the object by what its kind asks for.
+pub(super) fn review_status(request: &Request) -> Verdict {
+    let mut findings = Findings::default();
+    if request.kind == "VirtualMachine" {
+        match objects::<v1::VirtualMachine>(request) {
+            Ok((vm, old)) => validate::vm::judge_status(&vm, old.as_ref(), request, &mut findings),
+            Err(cause) => findings.deny(cause),
+        }
+    }
+    answer(request.object.clone(), findings)
+}
+
 /// What the defaults of a kind may change.
 #[derive(Clone, Copy)]
 enum Part {

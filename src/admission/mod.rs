@@ -32,3 +32,8 @@ pub use seed::Seed;
 pub fn review(request: &Request) -> Verdict {
     kinds::review(request)
 }
+
+/// Judges a change of nothing but the status: of machines, whose status carries requests. Others may change as they like.
+pub fn review_status(request: &Request) -> Verdict {
+    kinds::review_status(request)
+}

@@ -150,7 +150,7 @@ fn the_rich_documents_pass() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn admission_answers_whatever_it_is_asked(changes in changes(), update in any::<bool>(), machine in any::<bool>()) {

@@ -60,3 +60,8 @@ pub(super) fn denied_update(kind: &str, object: &Value, old: &Value) -> Vec<Stri
 pub(super) fn denied_delete(kind: &str, object: &Value, cluster: &Value) -> Vec<String> {
     ask(kind, Operation::Delete, (object, Some(object)), &serde_json::json!({}), cluster, fields)
 }
+
+/// The object as it is created in a cluster with others.
+pub(super) fn defaulted(kind: &str, object: &Value, cluster: &Value) -> Value {
+    ask(kind, Operation::Create, (object, None), &serde_json::json!({}), cluster, |request| review(request).object)
+}

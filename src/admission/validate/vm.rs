@@ -1,9 +1,9 @@
 //! Rules of a `VirtualMachine`.
 
 use super::spec::Subject;
-use super::{data_volumes, metadata, spec, vm_status};
-use crate::admission::{Cause, Findings, Operation, Path, Request, live_update, mutate};
-use crate::api::v1::{DomainSpec, VirtualMachine, VirtualMachineRunStrategy, VirtualMachineSpec};
+use super::{data_volumes, metadata, spec, vm_status, vmi};
+use crate::admission::{Cause, Findings, Operation, Path, Reason, Request, live_update, mutate};
+use crate::api::v1::{DomainSpec, VirtualMachine, VirtualMachineInstance, VirtualMachineRunStrategy, VirtualMachineSpec};
 use crate::config::{ClusterConfig, Gate};
 use crate::instancetype::{self, Conflict, requirements};
 
@@ -16,21 +16,30 @@ pub fn judge(vm: &VirtualMachine, old: Option<&VirtualMachine>, request: &Reques
     if vm.metadata.deletion_timestamp.is_some() || request.operation == Operation::Delete {
         return;
     }
-    let steps: [fn(&VirtualMachine, Option<&VirtualMachine>, &Request, &mut Vec<Cause>); 4] =
-        [completed, data_volumes::namespaces, vm_status::in_progress, vm_status::volume_requests];
+    run(&[completed, data_volumes::namespaces, vm_status::in_progress, vm_status::volume_requests], vm, old, request, findings);
+    if findings.causes.is_empty() && vm.spec.running.is_some() {
+        findings.warn(RUNNING_DEPRECATED);
+    }
+}
+
+/// Judges a change of the status alone.
+pub fn judge_status(vm: &VirtualMachine, old: Option<&VirtualMachine>, request: &Request, findings: &mut Findings) {
+    run(&[vm_status::volume_requests, vm_status::in_progress], vm, old, request, findings);
+}
+
+type Step = fn(&VirtualMachine, Option<&VirtualMachine>, &Request, &mut Vec<Cause>);
+
+fn run(steps: &[Step], vm: &VirtualMachine, old: Option<&VirtualMachine>, request: &Request, findings: &mut Findings) {
     for step in steps {
         step(vm, old, request, &mut findings.causes);
         if !findings.causes.is_empty() {
             return;
         }
     }
-    if vm.spec.running.is_some() {
-        findings.warn(RUNNING_DEPRECATED);
-    }
 }
 
 /// Judges the machine as its instance will be: with its instance type, its preference and the defaults.
-fn completed(vm: &VirtualMachine, _old: Option<&VirtualMachine>, request: &Request, causes: &mut Vec<Cause>) {
+fn completed(vm: &VirtualMachine, old: Option<&VirtualMachine>, request: &Request, causes: &mut Vec<Cause>) {
     let mut whole = vm.clone();
     let applied = match instancetype::apply_to_vm(&mut whole, &instancetype::Objects(request.cluster)) {
         Ok(applied) => applied,
@@ -57,6 +66,29 @@ fn completed(vm: &VirtualMachine, _old: Option<&VirtualMachine>, request: &Reque
         }
     }
     vm_spec(&Path::new("spec"), &whole.spec, request.config, request.is_component(), causes);
+    // What is not there yet may bring what is missing, and what runs already is not held up by what is asked of new
+    // machines.
+    let settled =
+        vm.spec.instancetype.is_some() == applied.instancetype.is_some() && vm.spec.preference.is_some() == applied.preference.is_some();
+    let known = old.is_some_and(|old| old.spec.template == vm.spec.template);
+    if causes.is_empty() && settled && !known {
+        first_instance(&whole, request, causes);
+    }
+}
+
+/// Judges the instance that the machine will make, so that its author hears now what would keep it from starting.
+fn first_instance(vm: &VirtualMachine, request: &Request, causes: &mut Vec<Cause>) {
+    let Some(template) = &vm.spec.template else { return };
+    let mut vmi = VirtualMachineInstance { metadata: template.metadata.clone(), spec: template.spec.clone(), ..Default::default() };
+    vmi.metadata.name.clone_from(&vm.metadata.name);
+    vmi.metadata.namespace.clone_from(&vm.metadata.namespace);
+    if mutate::vmi(&mut vmi, request.config, request.seed).is_ok() {
+        // A machine that does not run yet may be told later how much memory it has, by its instance type at best.
+        let waits = vm.spec.running == Some(false) || vm.spec.run_strategy == Some(VirtualMachineRunStrategy::Halted);
+        let may_wait = |cause: &Cause| waits && cause.reason == Reason::Required && cause.field == "spec.domain.memory.guest";
+        let found = vmi::create(&vmi, request.config, request.is_component()).into_iter().filter(|cause| !may_wait(cause));
+        causes.extend(found.map(|cause| Cause { field: format!("spec.template.{}", cause.field), ..cause }));
+    }
 }
 
 impl From<&Conflict> for Cause {
