@@ -22,7 +22,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use expansion::expand_document;
+pub use memory_dump::Overhead;
 pub use refusal::{Reason, Refusal};
+pub use stream::Endpoint;
 pub use write::{Race, Target, Write};
 
 use crate::api::v1::{VirtualMachine, VirtualMachineInstance, VirtualMachineInstancePhase as Phase};
@@ -73,11 +76,8 @@ pub struct Observed {
     /// The instance types, preferences and revisions of them, as documents.
     pub instancetypes: Vec<Value>,
     /// The share of a file system that CDI keeps for itself, where CDI is there: globally and by storage class.
-    pub overhead: Option<memory_dump::Overhead>,
+    pub overhead: Option<Overhead>,
 }
-
-pub use expansion::expand_document;
-pub use memory_dump::Overhead;
 
 /// How a granted request goes on once the writes are done.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,10 +91,8 @@ pub enum Success {
     /// The node's handler is asked, and its answer is the answer.
     Ask(Ask),
     /// The connection becomes a stream to the guest.
-    Stream(stream::Endpoint),
+    Stream(Endpoint),
 }
-
-pub use stream::Endpoint;
 
 /// A question to the handler of the guest's node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -32,7 +32,7 @@ pub(super) fn follow(pass: &mut Pass<'_>) -> Result<(), Failure> {
     if guest == has {
         return Ok(());
     }
-    if let Some(why) = restart_only(&wanted, &guest, &instance) {
+    if let Some(why) = restart_only(&instance) {
         require_restart(pass, why);
         return Ok(());
     }
@@ -51,7 +51,8 @@ pub(super) fn follow(pass: &mut Pass<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn restart_only(_: &Spec, _: &Quantity, instance: &VirtualMachineInstance) -> Option<String> {
+/// Why the guest was not made to be given memory while it runs, if so.
+fn restart_only(instance: &VirtualMachineInstance) -> Option<String> {
     if !conditions::has(&instance.status.conditions, &Kind::LiveMigratable, "True") {
         return Some("memory can be added only to a guest that can migrate; it is given at the next start".to_owned());
     }
@@ -59,6 +60,7 @@ fn restart_only(_: &Spec, _: &Quantity, instance: &VirtualMachineInstance) -> Op
     memory.is_none_or(|m| m.max_guest.is_none()).then(|| "the guest was not started so that its memory could grow".to_owned())
 }
 
+/// Why the guest cannot be given so much or so little, if so.
 fn beyond_bounds(wanted: &Spec, guest: &Quantity, instance: &VirtualMachineInstance) -> Option<String> {
     let most = instance.spec.domain.memory.as_ref().and_then(|m| m.max_guest.as_ref());
     if let Err(why) = memory_can_grow(wanted, most) {
