@@ -9,7 +9,7 @@ use k8s_openapi::api::apps::v1::ControllerRevision;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::matcher::{Matcher, Scope};
+use super::matcher::{Matcher, Role, Scope};
 use super::{RevisionError, bundle, stashed_instancetype, stashed_preference};
 
 /// What instance types, preferences and revisions of them there are.
@@ -134,11 +134,15 @@ fn bound_revision<'c>(
     Ok(current.then_some(revision))
 }
 
-/// Objects given as documents, and the common bundle for what is not among them.
+/// Objects given as documents, and nothing else.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a>(pub &'a [Value]);
+
+/// Objects given as documents, and the common bundle for what is not among them: a cluster as it is installed.
 #[derive(Clone, Copy, Debug)]
 pub struct Objects<'a>(pub &'a [Value]);
 
-impl<'a> Objects<'a> {
+impl<'a> Given<'a> {
     /// The object of that kind and name, of a namespace or of the cluster.
     pub fn get(&self, kind: &str, namespace: Option<&str>, name: &str) -> Option<&'a Value> {
         let text = |object: &'a Value, pointer: &str| object.pointer(pointer).and_then(Value::as_str);
@@ -154,23 +158,42 @@ impl<'a> Objects<'a> {
     }
 }
 
-impl Catalog for Objects<'_> {
+impl Catalog for Given<'_> {
     fn instancetype(&self, namespace: Option<&str>, name: &str) -> Option<Cow<'_, VirtualMachineInstancetypeSpec>> {
-        match namespace {
-            Some(_) => self.spec("VirtualMachineInstancetype", namespace, name),
-            None => self.spec("VirtualMachineClusterInstancetype", None, name).or_else(|| bundle::instancetype(name).map(Cow::Borrowed)),
-        }
+        let kinds = Role::Instancetype.kinds();
+        self.spec(if namespace.is_some() { kinds.namespaced } else { kinds.cluster }, namespace, name)
     }
 
     fn preference(&self, namespace: Option<&str>, name: &str) -> Option<Cow<'_, VirtualMachinePreferenceSpec>> {
-        match namespace {
-            Some(_) => self.spec("VirtualMachinePreference", namespace, name),
-            None => self.spec("VirtualMachineClusterPreference", None, name).or_else(|| bundle::preference(name).map(Cow::Borrowed)),
-        }
+        let kinds = Role::Preference.kinds();
+        self.spec(if namespace.is_some() { kinds.namespaced } else { kinds.cluster }, namespace, name)
     }
 
     fn revision(&self, namespace: &str, name: &str) -> Option<Cow<'_, ControllerRevision>> {
         serde::Deserialize::deserialize(self.get("ControllerRevision", Some(namespace), name)?).ok().map(Cow::Owned)
+    }
+}
+
+impl<'a> Objects<'a> {
+    /// The object of that kind and name, of a namespace or of the cluster, among those that are given.
+    pub fn get(&self, kind: &str, namespace: Option<&str>, name: &str) -> Option<&'a Value> {
+        Given(self.0).get(kind, namespace, name)
+    }
+}
+
+impl Catalog for Objects<'_> {
+    fn instancetype(&self, namespace: Option<&str>, name: &str) -> Option<Cow<'_, VirtualMachineInstancetypeSpec>> {
+        let given = Given(self.0).instancetype(namespace, name).map(|spec| Cow::Owned(spec.into_owned()));
+        given.or_else(|| bundle::instancetype(name).filter(|_| namespace.is_none()).map(Cow::Borrowed))
+    }
+
+    fn preference(&self, namespace: Option<&str>, name: &str) -> Option<Cow<'_, VirtualMachinePreferenceSpec>> {
+        let given = Given(self.0).preference(namespace, name).map(|spec| Cow::Owned(spec.into_owned()));
+        given.or_else(|| bundle::preference(name).filter(|_| namespace.is_none()).map(Cow::Borrowed))
+    }
+
+    fn revision(&self, namespace: &str, name: &str) -> Option<Cow<'_, ControllerRevision>> {
+        Given(self.0).revision(namespace, name).map(|revision| Cow::Owned(revision.into_owned()))
     }
 }
 
@@ -225,6 +248,13 @@ mod tests {
             let found = find(&vm, &catalog);
             assert_eq!(found.as_ref().ok().and_then(|f| f.as_ref()).map(|f| f.cpu.guest), want, "{matcher} {status} {found:?}");
         }
+    }
+
+    #[test]
+    fn only_what_is_there_is_found() {
+        let vm = vm(json!({"instancetype": {"name": "u1.medium"}, "preference": {"name": "fedora"}, "template": {}}), json!({}));
+        assert!(find(&vm, &Given(&[])).is_err() && find_preference(&vm, &Given(&[])).is_err());
+        assert!(find(&vm, &Objects(&[])).is_ok() && find_preference(&vm, &Objects(&[])).is_ok());
     }
 
     #[test]

@@ -107,6 +107,16 @@ impl Matcher<'_> {
     }
 }
 
+/// Whether a VM means an instance type of its namespace, not one of the cluster.
+pub fn is_namespaced_instancetype(matcher: &InstancetypeMatcher) -> bool {
+    Matcher::from(matcher).scope() == Some(Scope::Namespaced)
+}
+
+/// Whether a VM means a preference of its namespace, not one of the cluster.
+pub fn is_namespaced_preference(matcher: &PreferenceMatcher) -> bool {
+    Matcher::from(matcher).scope() == Some(Scope::Namespaced)
+}
+
 /// Notes on a VMI which instance type and which preference its VM has.
 pub fn annotate(vm: &VirtualMachine, vmi: &mut ObjectMeta) {
     let both = [vm.spec.instancetype.as_ref().map(Matcher::from), vm.spec.preference.as_ref().map(Matcher::from)];
@@ -129,6 +139,13 @@ mod tests {
 
     fn vm(spec: Value) -> VirtualMachine {
         from_value(json!({"spec": spec})).unwrap()
+    }
+
+    #[test]
+    fn a_kind_is_written_in_the_singular_or_the_plural_and_in_any_case() {
+        let namespaced = |kind: &str| is_namespaced_preference(&from_value(json!({"name": "p", "kind": kind})).unwrap());
+        assert!(namespaced("VirtualMachinePreference") && namespaced("virtualmachinepreferences"));
+        assert!(!namespaced("") && !namespaced("virtualMachineClusterPreferences") && !namespaced("VirtualMachineInstancetype"));
     }
 
     #[test]

@@ -27,9 +27,9 @@ pub use apply::apply;
 pub use bundle::bundle;
 pub use conflict::{Conflict, Conflicts};
 pub use expand::{ExpandError, expand};
-pub use find::{Catalog, FindError, Objects, find, find_preference};
+pub use find::{Catalog, FindError, Given, Objects, find, find_preference};
 pub use infer::{InferError, infer};
-pub use matcher::annotate;
+pub use matcher::{annotate, is_namespaced_instancetype, is_namespaced_preference};
 pub use preference::{apply_autoattach, apply_preference};
 pub use revision::{
     RevisionError, is_latest, revision_name, same_spec, stash, stashed_instancetype, stashed_preference, sync_instancetype_ref,

@@ -82,7 +82,8 @@ fn manifests(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn documents(source_name: &str, reader: &mut impl Read) -> Result<Vec<Input>, InputError> {
+/// Reads every document of a text.
+pub(crate) fn documents(source_name: &str, reader: &mut impl Read) -> Result<Vec<Input>, InputError> {
     let mut text = Vec::new();
     // one byte more than may be, so that what is too large is seen without reading all of it
     let limit = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);

@@ -14,7 +14,7 @@ use crate::api::instancetype::{
 use crate::api::v1::{
     ControllerRevisionRef, InstancetypeReferencePolicy as Policy, InstancetypeStatusRef, VirtualMachine, VirtualMachineInstance,
 };
-use crate::instancetype::{self, Catalog, Objects, RevisionError};
+use crate::instancetype::{self, Catalog, Given, RevisionError};
 use crate::lifecycle::action::{Action, Event, Failure};
 
 /// The catalog of a pass: what was read, and the revisions of the machine.
@@ -22,11 +22,11 @@ struct Known<'a>(&'a super::Observed);
 
 impl Catalog for Known<'_> {
     fn instancetype(&self, namespace: Option<&str>, name: &str) -> Option<Cow<'_, VirtualMachineInstancetypeSpec>> {
-        Objects(&self.0.instancetypes).instancetype(namespace, name).map(|spec| Cow::Owned(spec.into_owned()))
+        Given(&self.0.instancetypes).instancetype(namespace, name).map(|spec| Cow::Owned(spec.into_owned()))
     }
 
     fn preference(&self, namespace: Option<&str>, name: &str) -> Option<Cow<'_, VirtualMachinePreferenceSpec>> {
-        Objects(&self.0.instancetypes).preference(namespace, name).map(|spec| Cow::Owned(spec.into_owned()))
+        Given(&self.0.instancetypes).preference(namespace, name).map(|spec| Cow::Owned(spec.into_owned()))
     }
 
     fn revision(&self, _: &str, name: &str) -> Option<Cow<'_, ControllerRevision>> {
@@ -80,7 +80,7 @@ fn freeze(pass: &mut Pass<'_>) -> Result<(), Failure> {
     if let Some(matcher) = pass.machine.spec.instancetype.clone() {
         let (mut wanted, missing) = instancetype::sync_instancetype_ref(&matcher, pass.machine.status.instancetype_ref.as_ref());
         if missing {
-            let revision = if matcher.kind.to_lowercase() == "virtualmachineinstancetype" {
+            let revision = if instancetype::is_namespaced_instancetype(&matcher) {
                 stash::<VirtualMachineInstancetype>(pass, "VirtualMachineInstancetype", true, &matcher.name)?
             } else {
                 stash::<VirtualMachineClusterInstancetype>(pass, "VirtualMachineClusterInstancetype", false, &matcher.name)?
@@ -92,7 +92,7 @@ fn freeze(pass: &mut Pass<'_>) -> Result<(), Failure> {
     if let Some(matcher) = pass.machine.spec.preference.clone() {
         let (mut wanted, missing) = instancetype::sync_preference_ref(&matcher, pass.machine.status.preference_ref.as_ref());
         if missing {
-            let revision = if matcher.kind.to_lowercase() == "virtualmachinepreference" {
+            let revision = if instancetype::is_namespaced_preference(&matcher) {
                 stash::<VirtualMachinePreference>(pass, "VirtualMachinePreference", true, &matcher.name)?
             } else {
                 stash::<VirtualMachineClusterPreference>(pass, "VirtualMachineClusterPreference", false, &matcher.name)?
@@ -119,7 +119,7 @@ where
         + Clone,
 {
     let namespace = pass.machine.metadata.namespace.as_deref().filter(|_| namespaced);
-    let object = Objects(&pass.observed.instancetypes).get(kind, namespace, name);
+    let object = Given(&pass.observed.instancetypes).get(kind, namespace, name);
     let revision = match object.map(T::deserialize) {
         Some(Ok(object)) => instancetype::stash(&pass.machine, &object),
         Some(Err(error)) => Err(RevisionError::Unreadable(error.to_string())),

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     match show(&args.files) {
         Ok((machines, faults)) => {
             print!("{machines}");
-            faults.iter().for_each(|fault| eprintln!("{fault}"));
+            faults.iter().for_each(|fault| eprint!("{fault}"));
             if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
@@ -125,7 +125,10 @@ fn machines(inputs: &[Input]) -> anyhow::Result<(String, Vec<String>)> {
         let vm: VirtualMachine = decode(input)?;
         match written_out(&vm, inputs, &config) {
             Ok(vm) => text.push_str(&format!("---\n{}", serde_yaml::to_string(&vm)?)),
-            Err(fault) => faults.extend(fault.fields().iter().map(|(field, text)| format!("{}: {text}", input.place(field)))),
+            Err(fault) => {
+                faults
+                    .extend(fault.fields().iter().map(|(field, text)| format!("{}: {text}\n{}", input.place(field), input.excerpt(field))));
+            }
         }
     }
     if text.is_empty() && faults.is_empty() {
@@ -153,14 +156,10 @@ fn decode<T: serde::de::DeserializeOwned>(input: &Input) -> anyhow::Result<T> {
 
 #[cfg(test)]
 mod tests {
-    use kubevirt_rs::manifest;
-
     use super::*;
 
     fn shown(text: &str) -> (String, Vec<String>) {
-        let documents = manifest::read(text.as_bytes()).unwrap();
-        let inputs: Vec<Input> = documents.into_iter().map(|document| Input { source: "vm.yaml".to_owned(), document }).collect();
-        machines(&inputs).unwrap()
+        machines(&input::documents("vm.yaml", &mut text.as_bytes()).unwrap()).unwrap()
     }
 
     const VM: &str = "apiVersion: kubevirt.io/v1
