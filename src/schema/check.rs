@@ -133,4 +133,6 @@ fn field<'a>(fields: &'a [Field], name: &str) -> Option<&'a Field> {
 #[cfg(test)]
 mod generated_documents;
 #[cfg(test)]
+mod structural;
+#[cfg(test)]
 mod tests;

@@ -166,7 +166,7 @@ pub const OPERATIONS: &[Operation] = &[
     get(Instance, "objectgraph", Answer::Object(v1::ObjectGraphNode::schema), "Shows the objects that the instance depends on."),
     get(Instance, "sev/fetchcertchain", Answer::Object(v1::SevPlatformInfo::schema), "Shows the certificates of the node's processor."),
     get(Instance, "sev/querylaunchmeasurement", Answer::Object(v1::SevMeasurementInfo::schema), "Shows what the processor measured."),
-    put(Instance, "sev/setupsession", Some((v1::SevSessionOptions::schema, true)), "Gives the session of a guest that waits."),
+    put(Instance, "sev/setupsession", Some((v1::SevSessionOptions::schema, true)), "Gives the session of a guest that waits.").accepted(),
     put(Instance, "sev/injectlaunchsecret", Some((v1::SevSecretOptions::schema, true)), "Gives a secret to a guest that waits."),
     put(Instance, "evacuate/cancel", Some((v1::EvacuateCancelOptions::schema, false)), "Calls off that the instance leaves its node."),
     get(Instance, "usbredir", Answer::Stream, "Plugs a USB device of the client in.").unlisted(),
@@ -215,6 +215,39 @@ impl Of {
             Machine => "virtualmachines/",
             Instance => "virtualmachineinstances/",
             Namespace | Group => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ClusterConfig;
+    use crate::lifecycle::subresource::{Kind, Observed, Request, decide};
+    use kubevirt_api::v1::KubeVirtConfiguration;
+
+    /// What is described is what is decided: none of the operations is unknown there.
+    #[test]
+    fn every_operation_is_known_where_it_is_decided() {
+        let config = ClusterConfig::new(&KubeVirtConfiguration::default());
+        let ask = |kind, operation: &str| {
+            let request = Request { kind, operation, namespace: "default", name: "a", body: None };
+            match decide(&request, &Observed::default(), &config).answer {
+                Err(refusal) => refusal.to_string(),
+                Ok(_) => String::new(),
+            }
+        };
+        let unknown = |text: &str| text.contains("is no subresource");
+        assert!(unknown(&ask(Kind::Instance, "nonsense")) && unknown(&ask(Kind::Machine, "nonsense")));
+        for operation in OPERATIONS {
+            let path = operation.path.replace("{port}", "22").replace("{protocol}", "tcp");
+            let kind = match operation.of {
+                Machine => Kind::Machine,
+                Instance => Kind::Instance,
+                Namespace | Group => continue,
+            };
+            let answer = ask(kind, &path);
+            assert!(!unknown(&answer), "{path}: {answer}");
         }
     }
 }
