@@ -1,8 +1,10 @@
 //! Arguments → a role or a tool.
 
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::{roles, tools};
 
@@ -20,6 +22,25 @@ enum Command {
     Role(roles::Role),
     #[command(flatten)]
     Tool(tools::Tool),
+    /// Print what makes a shell complete the arguments of this program
+    Completion {
+        /// The shell
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+}
+
+/// Prints the completion of a shell; a reader that has seen enough is no failure.
+fn completion(shell: Shell) -> ExitCode {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "kubevirt-rs", &mut script);
+    match io::stdout().lock().write_all(&script) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            eprintln!("kubevirt-rs: print the completion: {error}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
 }
 
 /// Parses the arguments and runs what they name.
@@ -27,5 +48,6 @@ pub(crate) fn run() -> ExitCode {
     match Cli::parse().command {
         Command::Role(role) => roles::run(role),
         Command::Tool(tool) => tools::run(tool),
+        Command::Completion { shell } => completion(shell),
     }
 }

@@ -1,8 +1,8 @@
 //! `kubevirt-rs schema`: the custom resource definitions, and what the types make of a document.
 
 use std::fs;
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -10,6 +10,8 @@ use clap::{Subcommand, ValueEnum};
 use kubevirt_api::kinds::Kind;
 use kubevirt_rs::schema;
 use serde_json::Value;
+
+use super::input;
 
 /// What to do with the schemas.
 #[derive(Subcommand)]
@@ -40,9 +42,9 @@ pub(crate) enum Schema {
         #[arg(default_value = "src/schema/generated")]
         directory: PathBuf,
     },
-    /// Decode a document into its type and encode it again
+    /// Decode documents into their types and encode them again
     Roundtrip {
-        /// The document, JSON or YAML; - is standard input
+        /// A file or a folder, JSON or YAML; - is standard input
         #[arg(short, long)]
         file: PathBuf,
         /// The notation
@@ -75,7 +77,7 @@ fn act(what: &Schema) -> anyhow::Result<()> {
         Schema::Crds { output: Notation::Yaml } => {
             for crd in schema::crds() {
                 let document: Value = serde_json::from_str(crd.json).with_context(|| format!("read the definition of {}", crd.kind))?;
-                print(&format!("---\n{}", serde_yaml::to_string(&document)?))?;
+                show(&document, Notation::Yaml)?;
             }
             Ok(())
         }
@@ -89,32 +91,29 @@ fn act(what: &Schema) -> anyhow::Result<()> {
             }
             Ok(())
         }
-        Schema::Roundtrip { file, output } => {
-            let document = read(file)?;
-            let Some(kind) = Kind::of(&document) else {
-                bail!("{} is of no kind of this API: look at its apiVersion and kind", file.display());
+        Schema::Roundtrip { file, output } => input::read(file)?.into_iter().try_for_each(|input| {
+            let document = input.document.value;
+            let document = match Kind::of(&document) {
+                Some(kind) => (kind.recode)(document).with_context(|| format!("{}: decode a {}", input.source, kind.kind))?,
+                None if is_ours(&document) => bail!("{}: the API has no such kind: look at apiVersion and kind", input.source),
+                // What others define, such as a secret beside a machine, stays as it is.
+                None => document,
             };
-            let document = (kind.recode)(document).with_context(|| format!("decode a {} from {}", kind.kind, file.display()))?;
             show(&document, *output)
-        }
+        }),
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<Value> {
-    let text = if path == Path::new("-") {
-        let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        fs::read_to_string(path)
-    };
-    let text = text.with_context(|| format!("read {}", path.display()))?;
-    serde_yaml::from_str(&text).with_context(|| format!("{} is neither JSON nor YAML", path.display()))
+/// Whether a document claims to be of one of our groups.
+fn is_ours(document: &Value) -> bool {
+    let version = document.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    version.split_once('/').is_none_or(|(group, _)| group.ends_with("kubevirt.io")) && version != "v1"
 }
 
 fn show(document: &Value, output: Notation) -> anyhow::Result<()> {
     match output {
         Notation::Json => print(&format!("{document:#}\n")),
-        Notation::Yaml => print(&serde_yaml::to_string(document)?),
+        Notation::Yaml => print(&format!("---\n{}", serde_yaml::to_string(document)?)),
     }
 }
 

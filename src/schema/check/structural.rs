@@ -119,6 +119,6 @@ fn what_an_api_server_refuses_is_found() {
     ] {
         let mut found = Vec::new();
         demands(&bad, "", true, &mut found);
-        assert_eq!(found.len(), 1, "{bad:?} {found:?}");
+        assert!(!found.is_empty(), "{bad:?}");
     }
 }
