@@ -55,6 +55,20 @@ pub struct Node {
     pub preserve: bool,
     /// What must hold beyond the structure.
     pub rules: Vec<Rule>,
+    /// What the type takes, where a definition cannot say it: it is no part of what is printed.
+    pub takes: Takes,
+}
+
+/// What a type takes beyond what its definition says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Takes {
+    /// All that the definition does.
+    #[default]
+    Everything,
+    /// Whole numbers from the first to the last.
+    Numbers(i128, i128),
+    /// Lengths of time, such as `1h30m`.
+    Durations,
 }
 
 /// What a value is made of.
@@ -228,6 +242,8 @@ setters! {
     nullable: bool = nullable;
     /// Whether the values of the enumeration are all that there are.
     closed: bool = closed;
+    /// What the type takes beyond what the definition says.
+    takes: Takes = takes;
     /// Whether a server-side apply takes the object as one value.
     atomic: bool = atomic;
     /// Whether the API server keeps fields that the schema does not name.

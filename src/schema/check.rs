@@ -28,15 +28,27 @@ const MOST_VALUES: usize = 500_000;
 static SCHEMAS: LazyLock<BTreeMap<&'static str, Node>> =
     LazyLock::new(|| kinds::ALL.iter().map(|kind| (kind.kind, with_metadata(kind))).collect());
 
-/// The schema leaves the metadata of an object to the API server; here it has a structure too.
+/// The structure of a kind, with that of metadata, which a definition leaves to the API server.
 fn with_metadata(kind: &Kind) -> Node {
     let mut node = (kind.schema)();
-    if let Shape::Object(fields) = &mut node.shape {
-        for field in fields.iter_mut().filter(|f| f.name == "metadata") {
-            field.node = object_meta().described(field.node.description);
-        }
-    }
+    fill_metadata(&mut node);
     node
+}
+
+fn fill_metadata(node: &mut Node) {
+    match &mut node.shape {
+        Shape::Object(fields) => {
+            for field in fields {
+                if field.name == "metadata" && field.node.fields().is_empty() {
+                    field.node.shape = object_meta().shape;
+                } else {
+                    fill_metadata(&mut field.node);
+                }
+            }
+        }
+        Shape::Map(item) | Shape::List { item, .. } => fill_metadata(item),
+        _ => {}
+    }
 }
 
 /// The structure of a kind: `VirtualMachine`, or with its group and version, `kubevirt.io/v1/VirtualMachine`.

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubevirt_api::Quantity;
 use kubevirt_api::kinds;
-use kubevirt_api::schema::{Field, Node, Shape};
+use kubevirt_api::schema::{Field, Node, Shape, Takes};
+use kubevirt_api::{Duration, Quantity};
 use regex::Regex;
 use serde_json::{Number, Value};
 
@@ -75,6 +75,9 @@ impl Walk {
             Some("date-time") if text.parse::<jiff::Timestamp>().is_err() => {
                 self.fault(path, FaultKind::Format, "must be a date and time with an offset, such as 2026-12-01T08:00:00Z");
             }
+            _ if node.takes == Takes::Durations && text.parse::<Duration>().is_err() => {
+                self.fault(path, FaultKind::Format, "must be a duration, such as 90s, 5m or 1h30m");
+            }
             Some("byte") if STANDARD.decode(text).is_err() => self.fault(path, FaultKind::Format, "must be base64"),
             _ => {}
         }
@@ -91,9 +94,13 @@ impl Walk {
                 self.fault(path, FaultKind::Bounds, format!("must be at most {most}, is {number}"));
             }
         }
-        // Signed and unsigned numbers have the same format on the wire.
-        if node.format == Some("int32") && !(f64::from(i32::MIN)..=f64::from(u32::MAX)).contains(&value) {
-            self.fault(path, FaultKind::Bounds, format!("must be a number of 32 bits, is {number}"));
+        if let Takes::Numbers(least, most) = node.takes {
+            // A whole number that is no integer on the wire is a large float, or as good as one.
+            #[allow(clippy::cast_possible_truncation, reason = "a cast from a float ends at the limits")]
+            let whole = number.as_i128().unwrap_or(value as i128);
+            if !(least..=most).contains(&whole) {
+                self.fault(path, FaultKind::Bounds, format!("must be from {least} to {most}, is {number}"));
+            }
         }
     }
 }

@@ -41,6 +41,7 @@ fn each_kind_of_fault_is_found_where_it_is() {
         (domain(json!({"cpu": {"cores": "2"}})), "spec.domain.cpu.cores", FaultKind::Type),
         (domain(json!({"cpu": {"cores": 1.5}})), "spec.domain.cpu.cores", FaultKind::Type),
         (domain(json!({"cpu": {"cores": 5_000_000_000_u64}})), "spec.domain.cpu.cores", FaultKind::Bounds),
+        (domain(json!({"cpu": {"cores": -1}})), "spec.domain.cpu.cores", FaultKind::Bounds),
         (domain(json!({"memory": {"guest": "1.5Gib"}})), "spec.domain.memory.guest", FaultKind::Format),
         (domain(json!({"memory": {"guest": true}})), "spec.domain.memory.guest", FaultKind::Type),
         (domain(json!({"rebootPolicy": "Sometimes"})), "spec.domain.rebootPolicy", FaultKind::Value),
@@ -56,6 +57,13 @@ fn each_kind_of_fault_is_found_where_it_is() {
     ] {
         assert_eq!(faults("VirtualMachineInstance", &vmi(&spec)), [(path.to_owned(), kind)], "{spec}");
     }
+}
+
+#[test]
+fn durations_are_checked_although_no_definition_says_what_they_are() {
+    let snapshot = |deadline: &str| json!({"spec": {"source": {"kind": "VirtualMachine", "name": "a"}, "failureDeadline": deadline}});
+    assert_eq!(faults("VirtualMachineSnapshot", &snapshot("5m")), []);
+    assert_eq!(faults("VirtualMachineSnapshot", &snapshot("5 min")), [("spec.failureDeadline".to_owned(), FaultKind::Format)]);
 }
 
 #[test]
