@@ -6,8 +6,11 @@ use std::process::Command;
 use std::{env, fs};
 
 /// A room, the tool that shows what it decides, and the files.
-const ROOMS: [(&str, &[&str], &str, &str); 2] =
-    [("pod", &["render", "pod"], "in.yaml", "out.yaml"), ("explain-overhead", &["explain-overhead"], "in.yaml", "out.txt")];
+const ROOMS: [(&str, &[&str], &str, &str); 3] = [
+    ("pod", &["render", "pod"], "in.yaml", "out.yaml"),
+    ("explain-overhead", &["explain-overhead"], "in.yaml", "out.txt"),
+    ("expand", &["render", "expand"], "in.yaml", "out.yaml"),
+];
 
 #[test]
 fn every_tool_prints_what_it_printed() {
