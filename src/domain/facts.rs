@@ -3,6 +3,7 @@
 //! [`Facts`] is one plain value: whoever runs a guest (the launcher in its pod, the launcher without a cluster, a person
 //! at a desk) looks once and fills it in. The converter itself never looks at anything.
 
+mod cluster;
 mod host_devices;
 mod paths;
 mod volumes;

@@ -11,20 +11,25 @@ use kubevirt_rs::domain::{Facts, convert};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::tools::{batch, scene};
+use crate::tools::scene::{self, Scene};
+use crate::tools::{self, batch, diff};
 
 /// The arguments of `render domain`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A VirtualMachineInstance or VirtualMachine, as YAML or JSON; `-` is standard input
+    /// A VirtualMachine or VirtualMachineInstance, as YAML or JSON, and with it what counts of its cluster: a KubeVirt,
+    /// PersistentVolumeClaims; `-` is standard input
     #[arg(required_unless_present = "batch")]
     file: Option<PathBuf>,
-    /// What is known of the host: `tcg` (emulation, claims are files), `kvm` (claims are block devices), or a file with them
+    /// What is known of the host: `tcg` (emulation, claims are files), `kvm` (claims are block devices), or a file with it
     #[arg(long, default_value = "tcg", conflicts_with = "batch")]
     facts: String,
     /// Answer one JSON object a line
     #[arg(long, conflicts_with = "file")]
     batch: bool,
+    /// Show only what is different from the domain of another file
+    #[arg(long, value_name = "OLD", conflicts_with = "batch")]
+    diff: Option<PathBuf>,
 }
 
 /// A line of the batch form.
@@ -46,16 +51,10 @@ pub(crate) fn run(args: &Args) -> ExitCode {
             other => json!({ "error": format!("no facts are named {other:?}; use tcg or kvm") }),
         });
     };
-    match print(file, &args.facts) {
-        Ok(xml) => {
-            print!("{xml}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("kubevirt-rs: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    tools::print(match &args.diff {
+        Some(old) => show(old, &args.facts).and_then(|old| Ok(diff::diff(&old, &show(file, &args.facts)?))),
+        None => show(file, &args.facts),
+    })
 }
 
 fn answer(vmi: &VirtualMachineInstance, facts: &Facts) -> Value {
@@ -65,18 +64,36 @@ fn answer(vmi: &VirtualMachineInstance, facts: &Facts) -> Value {
     }
 }
 
-fn print(file: &Path, facts: &str) -> anyhow::Result<String> {
-    let facts = match facts {
-        "tcg" => example(false),
-        "kvm" => example(true),
+fn show(file: &Path, facts: &str) -> anyhow::Result<String> {
+    let scene = scene::read(file)?;
+    let (facts, example) = match facts {
+        "tcg" => (example(false), true),
+        "kvm" => (example(true), true),
         file => {
             let text = fs::read_to_string(file).with_context(|| format!("read {file}"))?;
-            serde_yaml::from_str(&text).with_context(|| format!("read the facts in {file}"))?
+            (serde_yaml::from_str(&text).with_context(|| format!("read the facts in {file}"))?, false)
         }
     };
-    let scene = scene::read(file)?;
+    // facts out of a file are all that counts; an example is of the cluster that the file shows
+    let facts = if example { of_scene(facts, &scene) } else { facts };
     let domain = convert(&scene.vmi, &facts).map_err(|error| scene.fault(&error.field, &error))?;
     Ok(domain.to_xml())
+}
+
+/// The facts with those of the cluster that the file shows: its configuration, and which claims are block devices.
+fn of_scene(facts: Facts, scene: &Scene) -> Facts {
+    let mut facts = facts.of_cluster(&scene.config, &scene.vmi);
+    for volume in &scene.vmi.spec.volumes {
+        let own = volume.persistent_volume_claim.as_ref().map(|claim| &claim.claim_name);
+        let filled = || volume.data_volume.as_ref().map(|source| &source.name);
+        let beneath = || volume.ephemeral.as_ref()?.persistent_volume_claim.as_ref().map(|claim| &claim.claim_name);
+        let name = own.or_else(filled).or_else(beneath);
+        if name.and_then(|name| scene.context.claims.get(name)).is_some_and(|claim| claim.block) {
+            let known = VolumeFacts { block: true, ..facts.volumes.fallback.clone() };
+            facts.volumes.by_name.insert(volume.name.clone(), known);
+        }
+    }
+    facts
 }
 
 /// A pod on a host of 18 CPUs, 16 of them its own: with KVM and block devices, or emulated and with files.
