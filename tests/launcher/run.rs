@@ -64,6 +64,17 @@ fn a_killed_launcher_takes_everything_with_it_and_the_guest_has_its_grace_period
 }
 
 #[test]
+fn when_the_inside_is_killed_the_outside_cleans_up() {
+    let (scratch, before) = (Folder::new(), traces::files());
+    let mut launcher = Launcher::start(&scratch, &arguments(&["--console", "log"]));
+    launcher.wait_until_told("is booting", BOOT);
+    let child = traces::child(launcher.pid()).expect("the launcher has a child, which is process 1 of its sandbox");
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(child), Signal::SIGKILL).expect("it is there");
+    assert_eq!(launcher.end(Duration::from_secs(20)), Some(128 + 9));
+    traces::none_left(&scratch, &before, Duration::ZERO);
+}
+
+#[test]
 fn an_interrupt_while_it_starts_leaves_nothing() {
     let (scratch, before) = (Folder::new(), traces::files());
     for wait in [1, 60, 300, 900] {

@@ -61,6 +61,14 @@ pub(crate) fn processes(scratch: &Folder) -> Vec<String> {
     found
 }
 
+/// A child of a process.
+pub(crate) fn child(of: i32) -> Option<i32> {
+    let parent = |stat: &str| stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse::<i32>().ok();
+    let entries = fs::read_dir("/proc").ok()?.flatten();
+    let mut pids = entries.filter_map(|e| e.file_name().to_string_lossy().parse::<i32>().ok());
+    pids.find(|pid| fs::read_to_string(format!("/proc/{pid}/stat")).ok().as_deref().and_then(parent) == Some(of))
+}
+
 /// Waits until nothing is left, and fails if something still is when the time is over.
 pub(crate) fn none_left(scratch: &Folder, before: &BTreeSet<PathBuf>, limit: Duration) {
     let begin = Instant::now();
