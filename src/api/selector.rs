@@ -38,24 +38,26 @@ fn holds(expression: &LabelSelectorRequirement, labels: &BTreeMap<String, String
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn selectors_match_as_kubernetes_does() {
         let labels = BTreeMap::from([("app".to_owned(), "db".to_owned())]);
-        for (text, expected) in [
-            ("{}", Some(true)),
-            ("{matchLabels: {app: db}}", Some(true)),
-            ("{matchLabels: {app: web}}", Some(false)),
-            ("{matchExpressions: [{key: app, operator: In, values: [db, web]}]}", Some(true)),
-            ("{matchExpressions: [{key: zone, operator: NotIn, values: [a]}]}", Some(true)),
-            ("{matchExpressions: [{key: zone, operator: Exists}]}", Some(false)),
-            ("{matchExpressions: [{key: zone, operator: DoesNotExist}]}", Some(true)),
-            ("{matchExpressions: [{key: app, operator: In}]}", None),
-            ("{matchExpressions: [{key: app, operator: Like, values: [d]}]}", None),
+        for (wanted, expected) in [
+            (json!({}), Some(true)),
+            (json!({"matchLabels": {"app": "db"}}), Some(true)),
+            (json!({"matchLabels": {"app": "web"}}), Some(false)),
+            (json!({"matchExpressions": [{"key": "app", "operator": "In", "values": ["db", "web"]}]}), Some(true)),
+            (json!({"matchExpressions": [{"key": "zone", "operator": "NotIn", "values": ["a"]}]}), Some(true)),
+            (json!({"matchExpressions": [{"key": "zone", "operator": "Exists"}]}), Some(false)),
+            (json!({"matchExpressions": [{"key": "zone", "operator": "DoesNotExist"}]}), Some(true)),
+            (json!({"matchExpressions": [{"key": "app", "operator": "In"}]}), None),
+            (json!({"matchExpressions": [{"key": "app", "operator": "Like", "values": ["d"]}]}), None),
         ] {
-            let selector = serde_yaml::from_str(text).unwrap();
-            assert_eq!(matches(&selector, &labels).ok(), expected, "{text}");
+            let selector = serde_json::from_value(wanted.clone()).unwrap();
+            assert_eq!(matches(&selector, &labels).ok(), expected, "{wanted}");
         }
     }
 }
