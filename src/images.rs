@@ -51,7 +51,7 @@ pub(crate) fn disk(path: &Path, wanted: Option<&str>, target: &Path, progress: &
         path.to_owned()
     } else {
         let source = archive::open(path)?;
-        layers::unpack(path, source, wanted, target, progress)?;
+        layers::unpack(path, &source, wanted, target, progress)?;
         target.to_owned()
     };
     describe(&file)

@@ -1,6 +1,8 @@
 //! Golden files: `tests/golden/ROOM/NAME/in.*` is what a person gives to a tool, `out.*` what the tool prints.
 //! `UPDATE_GOLDEN=1 cargo test --test golden` writes the latter anew.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test that cannot go on fails
+
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};

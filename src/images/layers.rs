@@ -30,7 +30,7 @@ struct Seen {
 }
 
 /// Unpacks the wanted disk image, or the only one, to `target`.
-pub(super) fn unpack(path: &Path, source: Source, wanted: Option<&str>, target: &Path, progress: &dyn Progress) -> Result<(), ImageError> {
+pub(super) fn unpack(path: &Path, source: &Source, wanted: Option<&str>, target: &Path, progress: &dyn Progress) -> Result<(), ImageError> {
     let read = |error| ImageError::Read { path: path.to_owned(), error };
     let wanted_name = wanted.map(|w| w.trim_start_matches('/').to_owned());
     let mut total = 0;
@@ -258,7 +258,7 @@ mod tests {
     fn unpacked(folder: &Folder, wanted: Option<&str>) -> Result<Vec<u8>, ImageError> {
         let target = folder.0.join("out.img");
         let _ = std::fs::remove_file(&target);
-        unpack(&folder.0, archive::open(&folder.0)?, wanted, &target, &Silent)?;
+        unpack(&folder.0, &archive::open(&folder.0)?, wanted, &target, &Silent)?;
         Ok(std::fs::read(target).unwrap())
     }
 

@@ -88,7 +88,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Result<Vec<Action>, Invalid>
             plan.push(record("SuccessfulCreate", "started an instance"));
         }
         // Those that are worth least go first.
-        active.sort_by_key(|member| worth(member));
+        active.sort_by_key(worth);
         let surplus = active.len().saturating_sub(wanted).min(BURST);
         for member in active.iter().take(surplus).chain(gone.iter().take(BURST)) {
             let name = member.metadata.name.clone().unwrap_or_default();

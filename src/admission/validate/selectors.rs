@@ -27,7 +27,8 @@ pub(crate) fn selector(at: &Path, selector: &LabelSelector, causes: &mut Vec<Cau
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
             other => {
-                causes.push(Cause::invalid(at.key("operator"), format!("{other:?} is no operator; give In, NotIn, Exists or DoesNotExist")))
+                causes
+                    .push(Cause::invalid(at.key("operator"), format!("{other:?} is no operator; give In, NotIn, Exists or DoesNotExist")));
             }
         }
         key(&at.key("key"), &requirement.key, causes);

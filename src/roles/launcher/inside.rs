@@ -221,7 +221,7 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
     forward(launch, &domain).await?;
     if let Some(listener) = &launch.screen {
         let listener = listener.try_clone().map_err(|e| Refusal::failure(format!("Failed to serve the screen: {e}")))?;
-        screen::serve(listener, facts.paths.vnc(machine.uid()).into())
+        screen::serve(listener, Path::new(&facts.paths.vnc(machine.uid())))
             .map_err(|e| Refusal::failure(format!("Failed to serve the screen: {e}")))?;
     }
     let console = match launch.args.console() {

@@ -1,7 +1,7 @@
 //! The guest's screen at a TCP address: VNC, handed through to QEMU's socket.
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::Path;
 
 use tokio::net::UnixStream;
 
@@ -16,8 +16,9 @@ pub(super) fn bind(address: SocketAddr) -> Result<TcpListener, Refusal> {
 }
 
 /// Serves the screen until the launcher ends.
-pub(super) fn serve(listener: TcpListener, socket: PathBuf) -> std::io::Result<()> {
+pub(super) fn serve(listener: TcpListener, socket: &Path) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
+    let socket = socket.to_owned();
     tokio::spawn(async move {
         while let Ok((mut viewer, _)) = listener.accept().await {
             let socket = socket.clone();

@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
 /// Runs `render subresource`.
 pub(crate) fn run(_: &Args) -> ExitCode {
-    batch::run(answer)
+    batch::run(|question: Question| answer(&question))
 }
 
 const NAMESPACE: &str = "default";
@@ -42,8 +42,8 @@ struct Question {
     objects: Vec<Value>,
 }
 
-fn answer(question: Question) -> Value {
-    let observed = match observe(&question) {
+fn answer(question: &Question) -> Value {
+    let observed = match observe(question) {
         Ok(observed) => observed,
         Err(error) => return json!({"error": error.to_string()}),
     };
@@ -57,7 +57,7 @@ fn answer(question: Question) -> Value {
     };
     let Decision { writes, answer } = decide(&request, &observed, &config);
     // The first write that no longer fits its object ends the request.
-    let raced = writes.iter().position(|write| !fits(write, &question));
+    let raced = writes.iter().position(|write| !fits(write, question));
     let (done, answer) = match raced.and_then(|i| Some((i, writes.get(i)?))) {
         Some((i, write)) => (i + 1, Err(write.raced(NAME))),
         None => (writes.len(), answer),

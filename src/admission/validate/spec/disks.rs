@@ -73,7 +73,7 @@ fn bus(at: &Path, disk: &Disk, causes: &mut Vec<Cause>) {
     let field = target.key("bus");
     match bus {
         DiskBus::Virtio if kind == "cdrom" => {
-            causes.push(Cause::invalid(field, "a CD-ROM drive cannot be on virtio; take sata, scsi or usb"))
+            causes.push(Cause::invalid(field, "a CD-ROM drive cannot be on virtio; take sata, scsi or usb"));
         }
         DiskBus::Sata if disk.disk.as_ref().is_some_and(|target| target.readonly) => {
             causes.push(Cause::invalid(field, "a disk on sata cannot be read-only; take virtio, or make it a cdrom"));

@@ -37,7 +37,7 @@ fn selected(selector: &str) -> Selected {
 }
 
 /// The devices that the guest asks for by name, with their places.
-fn requested<'a>(spec: &'a VirtualMachineInstanceSpec) -> impl Iterator<Item = (&'static str, usize, &'a str)> {
+fn requested(spec: &VirtualMachineInstanceSpec) -> impl Iterator<Item = (&'static str, usize, &str)> {
     let gpus = spec.domain.devices.gpus.iter().enumerate().map(|(i, d)| ("domain.devices.gpus", i, d.device_name.as_str()));
     let hosts = spec.domain.devices.host_devices.iter().enumerate().map(|(i, d)| ("domain.devices.hostDevices", i, d.device_name.as_str()));
     gpus.chain(hosts).filter(|(_, _, name)| !name.is_empty())
@@ -58,7 +58,7 @@ fn judge(s: &Subject, causes: &mut Vec<Cause>) {
         let at = element.key("deviceName");
         match kind(s.config, resource) {
             Selected::Grace if !gate => {
-                causes.push(Cause::invalid(at, format!("{resource:?} is a GPU of NVIDIA Grace: {}", closed(Gate::GraceIoVirtualization))))
+                causes.push(Cause::invalid(at, format!("{resource:?} is a GPU of NVIDIA Grace: {}", closed(Gate::GraceIoVirtualization))));
             }
             Selected::Grace => any = true,
             Selected::AnyNvidia if gate => {

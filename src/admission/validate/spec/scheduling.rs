@@ -64,7 +64,7 @@ fn node_requirement(at: &Path, requirement: &NodeSelectorRequirement, causes: &m
     let operator = requirement.operator.as_str();
     match operator {
         "In" | "NotIn" if values.is_empty() => {
-            causes.push(Cause::invalid(at.key("values"), format!("{operator} compares with values; give some")))
+            causes.push(Cause::invalid(at.key("values"), format!("{operator} compares with values; give some")));
         }
         "Exists" | "DoesNotExist" if !values.is_empty() => {
             causes.push(Cause::invalid(at.key("values"), format!("{operator} compares with nothing; leave the values out")));
@@ -88,7 +88,7 @@ fn node_field(at: &Path, requirement: &NodeSelectorRequirement, causes: &mut Vec
     match requirement.operator.as_str() {
         "In" | "NotIn" if values.len() == 1 => {}
         "In" | "NotIn" => {
-            causes.push(Cause::invalid(at.key("values"), format!("a field of a node is compared with one value, not {}", values.len())))
+            causes.push(Cause::invalid(at.key("values"), format!("a field of a node is compared with one value, not {}", values.len())));
         }
         other => causes.push(Cause::invalid(at.key("operator"), format!("{other:?} does not work on fields of nodes; give In or NotIn"))),
     }

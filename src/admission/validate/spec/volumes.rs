@@ -97,7 +97,8 @@ fn host_disk(at: &Path, disk: &HostDisk, causes: &mut Vec<Cause>) {
 }
 
 fn at_most_one(s: &Subject, causes: &mut Vec<Cause>) {
-    let kinds: [(&str, fn(&Volume) -> bool); 3] = [
+    type Kind = (&'static str, fn(&Volume) -> bool);
+    let kinds: [Kind; 3] = [
         ("serviceAccount", |v| v.service_account.is_some()),
         ("downwardMetrics", |v| v.downward_metrics.is_some()),
         ("memoryDump", |v| v.memory_dump.is_some()),
