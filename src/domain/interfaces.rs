@@ -51,7 +51,7 @@ impl Field {
 }
 
 /// How an interface is realised, by the host's facts or by its binding.
-#[derive(Clone, Copy, Clone, Copy)]
+#[derive(Clone, Copy)]
 enum Realised<'a> {
     As(&'a Attachment),
     Passt,
