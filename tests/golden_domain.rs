@@ -3,7 +3,6 @@
 //! `UPDATE_GOLDEN=1 cargo test --test golden_domain` writes the outputs anew.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test that cannot go on fails
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

@@ -228,8 +228,8 @@ mod tests {
             (&on, json!([{"name": "", "claimName": ""}]), &["spec.utilityVolumes[0].name", "spec.utilityVolumes[0].claimName"]),
             (&on, json!([{"name": "u", "claimName": "c"}, {"name": "u", "claimName": "d"}]), &["spec.utilityVolumes[1].name"]),
         ] {
-            let mut spec = VirtualMachineInstanceSpec::default();
-            spec.utility_volumes = serde_json::from_value(volumes.clone()).unwrap();
+            let utility_volumes = serde_json::from_value(volumes.clone()).unwrap();
+            let spec = VirtualMachineInstanceSpec { utility_volumes, ..VirtualMachineInstanceSpec::default() };
             let mut causes = Vec::new();
             utility(&spec, config, &mut causes);
             assert_eq!(causes.iter().map(|c| c.field.as_str()).collect::<Vec<_>>(), wanted, "{volumes}");

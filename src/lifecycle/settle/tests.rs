@@ -23,7 +23,7 @@ fn yaml(text: &str) -> Value {
 fn over(base: &mut Value, top: &Value) {
     match (base, top) {
         (Value::Object(base), Value::Object(top)) => {
-            top.iter().for_each(|(key, value)| over(base.entry(key.clone()).or_insert(Value::Null), value))
+            top.iter().for_each(|(key, value)| over(base.entry(key.clone()).or_insert(Value::Null), value));
         }
         (base, top) => base.clone_from(top),
     }

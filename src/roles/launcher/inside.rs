@@ -72,14 +72,14 @@ fn convert(machine: &Machine, facts: &domain::Facts) -> Result<String, Refusal> 
 }
 
 /// Runs the guest to its end, and leaves nothing behind.
-pub(super) fn run(inside: Inside, launch: Launch) -> Result<ExitCode, Refusal> {
+pub(super) fn run(inside: Inside, launch: &Launch) -> Result<ExitCode, Refusal> {
     let report = Report::new(launch.args.output);
     let mut builder = runtime::Builder::new_current_thread();
     let runtime =
         builder.enable_all().max_blocking_threads(4).thread_stack_size(512 << 10).thread_keep_alive(Duration::from_secs(1)).build();
     let result = match runtime {
         Ok(runtime) => {
-            let result = runtime.block_on(drive(inside.lifeline, &launch, &report));
+            let result = runtime.block_on(drive(inside.lifeline, launch, &report));
             // a thread may still wait for a key; it ends with the process
             runtime.shutdown_background();
             result

@@ -112,7 +112,7 @@ fn prepare_and_run(args: Args) -> Result<ExitCode, Refusal> {
             }
             Ok(ExitCode::from(code))
         }
-        Ok(Side::Inside(inside)) => inside::run(inside, inside::Launch { machine, sources, host, ports, screen, scratch, args }),
+        Ok(Side::Inside(inside)) => inside::run(inside, &inside::Launch { machine, sources, host, ports, screen, scratch, args }),
         Err(e) => {
             let _ = scratch.remove();
             Err(Refusal::host(vec![e.to_string()]))

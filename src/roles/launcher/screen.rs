@@ -27,7 +27,7 @@ pub(super) fn serve(listener: TcpListener, socket: &Path) -> std::io::Result<()>
                     // either side may leave at any time
                     Ok(mut qemu) => drop(tokio::io::copy_bidirectional(&mut viewer, &mut qemu).await),
                     Err(error) => {
-                        tracing::warn!(%error, "The guest has no screen to show; does the machine set autoattachGraphicsDevice to false?")
+                        tracing::warn!(%error, "The guest has no screen to show; does the machine set autoattachGraphicsDevice to false?");
                     }
                 }
             });
