@@ -3,12 +3,12 @@
 //! An instance type says what the guest *has* (CPUs, memory, GPUs …): a VM that says one of these things as well
 //! conflicts with it. A preference says what the guest *likes* (buses, models, firmware …): the VM's own word wins.
 //!
-//! - [`find`] names the objects that a VM refers to, [`infer`] the ones that its boot volume recommends;
-//! - [`apply`] writes both into a VMI's spec, or tells every field that conflicts;
+//! - [`fn@find`] names the objects that a VM refers to, [`fn@infer`] the ones that its boot volume recommends;
+//! - [`fn@apply`] writes both into a VMI's spec, or tells every field that conflicts;
 //! - [`requirements`] judges whether the result has what the preference demands;
-//! - [`expand`] gives the VM that stands on its own;
+//! - [`fn@expand`] gives the VM that stands on its own;
 //! - [`revision`] freezes the objects, so that a later change of them does not change a VM;
-//! - [`bundle`] are the instance types and preferences that come with an installation.
+//! - [`fn@bundle`] are the instance types and preferences that come with an installation.
 
 mod apply;
 pub mod bundle;
