@@ -52,6 +52,9 @@ pub struct Facts {
     pub bochs_for_efi: bool,
     /// The verbosity of the launcher; above 5, SeaBIOS' messages are collected.
     pub verbosity: u32,
+    /// Whether memory can be plugged into the running guest. libvirt before 10 has no room for it without slots and
+    /// NUMA cells, which a virtio memory device does not need; the guest then has the memory that it starts with.
+    pub memory_hotplug: bool,
     /// What is known of the volumes.
     pub volumes: Volumes,
     /// How the guest's interfaces reach their networks.
@@ -92,6 +95,7 @@ impl Default for Facts {
             serial_console_log: true,
             bochs_for_efi: false,
             verbosity: 0,
+            memory_hotplug: true,
             volumes: Volumes::default(),
             networks: Networks::default(),
             host_devices: None,

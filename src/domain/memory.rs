@@ -16,8 +16,9 @@ pub(super) fn amount(guest: &Guest<'_>, domain: &mut Domain) -> Result<()> {
             let right = "set the memory that the guest starts with next to maxGuest";
             return Err(ConvertError::new("spec.domain.memory.guest", Fault::Missing { right }));
         }
-        if most != at_start {
-            domain.max_memory = Some(bytes("spec.domain.memory.maxGuest", most)?);
+        let room = bytes("spec.domain.memory.maxGuest", most)?;
+        if most != at_start && guest.facts.memory_hotplug {
+            domain.max_memory = Some(room);
         }
     }
     Ok(())
@@ -71,7 +72,8 @@ pub(super) fn backing(guest: &Guest<'_>, domain: &mut Domain) -> Result<()> {
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::{domain, error};
+    use super::super::testing::{domain, error, facts, vmi};
+    use super::super::{Facts, convert};
 
     #[test]
     fn memory_has_a_start_and_perhaps_room() {
@@ -86,6 +88,13 @@ mod tests {
             let domain = domain(json!({ "memory": memory, "resources": resources }));
             assert_eq!((domain.memory, domain.max_memory), expected);
         }
+    }
+
+    #[test]
+    fn there_is_no_room_where_memory_cannot_be_plugged_in() {
+        let facts = Facts { memory_hotplug: false, ..facts(&[]) };
+        let domain = convert(&vmi(json!({ "memory": { "guest": "1Gi", "maxGuest": "4Gi" } })), &facts).unwrap();
+        assert_eq!((domain.memory, domain.max_memory), (1 << 30, None));
     }
 
     #[test]

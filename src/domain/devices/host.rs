@@ -60,15 +60,13 @@ fn gpus(guest: &Guest<'_>, pool: &mut Pool<'_>) -> Result<Vec<HostDevice>> {
         }
     }
     plugged.sort_by_key(|device| rank(&device.source));
-    // where nobody says what is a display, the first virtual GPU is
-    if sources.iter().all(|source| display(source).is_none()) {
-        for gpus in [&mut plugged, &mut claimed] {
-            if let Some(first) = gpus.iter_mut().find(|gpu| matches!(gpu.source, HostSource::Mdev { .. })) {
-                (first.display, first.ram_fb) = (true, true);
-            }
-        }
-    }
     plugged.extend(claimed);
+    // where nobody says what is a display, the first virtual GPU is; QEMU has room for one before a driver is loaded
+    if sources.iter().all(|source| display(source).is_none())
+        && let Some(first) = plugged.iter_mut().find(|gpu| matches!(gpu.source, HostSource::Mdev { .. }))
+    {
+        (first.display, first.ram_fb) = (true, true);
+    }
     Ok(plugged)
 }
 

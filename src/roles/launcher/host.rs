@@ -100,6 +100,8 @@ pub(super) fn facts(machine: &Machine, emulated: bool, folder: &str, volumes: st
         firmware: firmware(),
         smbios: Some(Smbios { manufacturer: "KubeVirt".into(), family: "KubeVirt".into(), product: "None".into(), ..Smbios::default() }),
         free_page_reporting: wants_free_page_reporting(&machine.vmi),
+        // nobody plugs memory in without a cluster, and Debian 12's libvirt has no room for it
+        memory_hotplug: false,
         serial_console_log: wants_serial_console_log(&machine.vmi, false),
         volumes: Volumes { by_name: volumes, ..Volumes::default() },
         networks: Networks { fallback: Attachment::User, ..Networks::default() },
