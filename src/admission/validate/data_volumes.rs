@@ -31,22 +31,25 @@ pub(super) fn templates(at: &Path, vm: &VirtualMachineSpec, causes: &mut Vec<Cau
 
 fn template_is_complete(at: &Path, template: &DataVolumeTemplateSpec) -> Result<(), Cause> {
     if template.metadata.name.as_deref().unwrap_or_default().is_empty() {
-        return Err(Cause::required(at.key("name"), "give the DataVolume a name in its metadata"));
+        return Err(Cause::required(at.key("metadata.name"), "give the DataVolume a name in its metadata"));
     }
     let spec = &template.spec;
     let (source_ref, source) = match (&spec.pvc, &spec.storage) {
-        (None, None) => return Err(Cause::invalid(at.key("storage"), "nothing says how large the DataVolume is; give storage or pvc")),
-        (Some(_), Some(_)) => return Err(Cause::invalid(at.key("storage"), "both storage and pvc are given; leave one of them out")),
+        (None, None) => {
+            return Err(Cause::invalid(at.key("spec.storage"), "nothing says how large the DataVolume is; give storage or pvc"));
+        }
+        (Some(_), Some(_)) => return Err(Cause::invalid(at.key("spec.storage"), "both storage and pvc are given; leave one of them out")),
         (Some(claim), None) => (claim.data_source_ref.is_some(), claim.data_source.is_some()),
         (None, Some(storage)) => (storage.data_source_ref.is_some(), storage.data_source.is_some()),
     };
     let (from_outside, imported) = (source_ref || source, spec.source.is_some() || spec.source_ref.is_some());
     match (from_outside, imported) {
-        (true, true) => {
-            Err(Cause::invalid(at.key("source"), "the claim's dataSource fills the DataVolume already; leave source and sourceRef out"))
-        }
+        (true, true) => Err(Cause::invalid(
+            at.key("spec.source"),
+            "the claim's dataSource fills the DataVolume already; leave source and sourceRef out",
+        )),
         (false, false) => Err(Cause::invalid(
-            at.key("sourceRef"),
+            at.key("spec.sourceRef"),
             "nothing says what fills the DataVolume; give source, sourceRef or the claim's dataSource",
         )),
         _ => spec.source.as_ref().map_or(Ok(()), |source| one_source(at, source)),
@@ -86,8 +89,8 @@ fn one_source(at: &Path, source: &DataVolumeSource) -> Result<(), Cause> {
     ];
     match given.into_iter().filter(|given| *given).count() {
         1 => Ok(()),
-        0 => Err(Cause::invalid(at.key("source"), "the source is empty; give one, such as http, registry or blank")),
-        n => Err(Cause::invalid(at.key("source"), format!("there are {n} sources; keep one of them"))),
+        0 => Err(Cause::invalid(at.key("spec.source"), "the source is empty; give one, such as http, registry or blank")),
+        n => Err(Cause::invalid(at.key("spec.source"), format!("there are {n} sources; keep one of them"))),
     }
 }
 
@@ -126,15 +129,15 @@ mod tests {
                 named("d", json!({"pvc": {"accessModes": ["ReadTwice"], "volumeMode": "Tape"}, "source": {"blank": {}}})),
                 &["s.dataVolumeTemplates[0].spec.pvc.accessModes[0]", "s.dataVolumeTemplates[0].spec.pvc.volumeMode"],
             ),
-            (named("", json!({})), &["s.dataVolumeTemplates[0].name"]),
-            (named("d", json!({"source": {"blank": {}}})), &["s.dataVolumeTemplates[0].storage"]),
-            (named("d", json!({"storage": {}, "pvc": {}, "source": {"blank": {}}})), &["s.dataVolumeTemplates[0].storage"]),
-            (named("d", json!({"storage": {}})), &["s.dataVolumeTemplates[0].sourceRef"]),
-            (named("d", json!({"storage": {}, "source": {}})), &["s.dataVolumeTemplates[0].source"]),
-            (named("d", json!({"storage": {}, "source": {"blank": {}, "upload": {}}})), &["s.dataVolumeTemplates[0].source"]),
+            (named("", json!({})), &["s.dataVolumeTemplates[0].metadata.name"]),
+            (named("d", json!({"source": {"blank": {}}})), &["s.dataVolumeTemplates[0].spec.storage"]),
+            (named("d", json!({"storage": {}, "pvc": {}, "source": {"blank": {}}})), &["s.dataVolumeTemplates[0].spec.storage"]),
+            (named("d", json!({"storage": {}})), &["s.dataVolumeTemplates[0].spec.sourceRef"]),
+            (named("d", json!({"storage": {}, "source": {}})), &["s.dataVolumeTemplates[0].spec.source"]),
+            (named("d", json!({"storage": {}, "source": {"blank": {}, "upload": {}}})), &["s.dataVolumeTemplates[0].spec.source"]),
             (
                 named("d", json!({"storage": {"dataSource": {"kind": "K", "name": "n"}}, "source": {"blank": {}}})),
-                &["s.dataVolumeTemplates[0].source"],
+                &["s.dataVolumeTemplates[0].spec.source"],
             ),
         ] {
             let mut causes = Vec::new();

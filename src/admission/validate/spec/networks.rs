@@ -40,7 +40,7 @@ fn one_pod_network(s: &Subject, causes: &mut Vec<Cause>) {
     let defaults = s.spec.networks.iter().filter(|n| n.multus.as_ref().is_some_and(|m| m.default)).count();
     if pods > 1 {
         causes.push(Cause::duplicate(
-            s.at.key("interfaces"),
+            s.at.key(INTERFACES),
             format!("{pods} networks are the pod network, of which there is one; keep one of them"),
         ));
     }
@@ -349,7 +349,7 @@ mod tests {
                         json!([{"name": "a", "bridge": {}}, {"name": "b", "bridge": {}}]),
                         json!([{"name": "a", "pod": {}}, {"name": "b", "pod": {}}]),
                     ),
-                    &["s.interfaces"],
+                    &["s.domain.devices.interfaces"],
                 ),
                 (
                     connected(json!([{"name": "a", "bridge": {}}, {"name": "a", "bridge": {}}]), json!([{"name": "a", "pod": {}}])),
