@@ -207,4 +207,26 @@ mod tests {
             assert!(text.parse::<Duration>().is_err(), "{text}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_duration_is_read_as_it_was_printed(nanoseconds: i64) {
+            let text = print(nanoseconds);
+            proptest::prop_assert_eq!(text.parse::<Duration>().map(|d| d.nanoseconds()), Ok(nanoseconds), "{}", text);
+        }
+
+        #[test]
+        fn no_text_makes_a_duration_panic(text in "[-+.0-9hmsuµn]{0,24}|\\PC{0,12}") {
+            if let Ok(duration) = text.parse::<Duration>() {
+                let again: Duration = duration.to_string().parse().unwrap();
+                proptest::prop_assert_eq!(duration.nanoseconds(), again.nanoseconds());
+            }
+        }
+
+        #[test]
+        fn any_bytes_survive(bytes: Vec<u8>) {
+            let text = serde_json::to_string(&Bytes(bytes.clone())).unwrap();
+            proptest::prop_assert_eq!(serde_json::from_str::<Bytes>(&text).unwrap().0, bytes);
+        }
+    }
 }
