@@ -14,7 +14,9 @@ impl Definition {
     /// The whole `CustomResourceDefinition`, made from the types.
     pub fn to_json(&self) -> Value {
         let Some(kind) = self.kind() else { return Value::Null };
-        let schema = (kind.schema)().to_json();
+        let mut schema = (kind.schema)().to_json();
+        // The API server knows the metadata of an object itself, and refuses a definition that says anything of it.
+        schema["properties"]["metadata"] = json!({"type": "object"});
         let bare = without_descriptions(&schema);
         // One version is explained, the one that clients prefer: so a definition has half the size, and stays small
         // enough for the annotation of a client-side apply.
