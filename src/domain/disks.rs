@@ -133,6 +133,10 @@ fn device(guest: &Guest<'_>, source: &v1::Disk, field: Field, namer: &mut Namer<
             let address = interfaces::pci_address(&plain.pci_address).map_err(|fault| field.error("disk.pciAddress", fault))?;
             disk.address = Some(Address::Pci(address));
         }
+        if plain.readonly && *bus == DiskBus::Sata {
+            let right = "SATA has no read-only disks; use virtio, scsi or usb, or a cdrom";
+            return Err(field.error("disk.readonly", Fault::value(plain.readonly, right)));
+        }
         disk.model = virtio.then_some(guest.virtio);
         disk.read_only = plain.readonly;
         disk.serial = Some(source.serial.clone()).filter(|serial| !serial.is_empty());
@@ -288,6 +292,7 @@ mod tests {
             (json!({ "disk": { "bus": "ide" } }), "disk.bus"),
             (json!({ "lun": {} }), "lun.bus"),
             (json!({ "cdrom": { "bus": "fdc" } }), "cdrom.bus"),
+            (json!({ "disk": { "bus": "sata", "readonly": true } }), "disk.readonly"),
             (json!({ "disk": { "bus": "virtio", "pciAddress": "x" } }), "disk.pciAddress"),
             (json!({ "disk": { "bus": "sata", "pciAddress": "0000:01:00.0" } }), "disk.pciAddress"),
             (json!({ "disk": { "bus": "virtio" }, "shareable": true, "cache": "writeback" }), "cache"),
