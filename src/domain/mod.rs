@@ -6,10 +6,10 @@
 //! Facts ──────────────────┘
 //! ```
 //!
-//! One file for each area of the guest; each takes a [`guest::Guest`] (the VMI, the facts, and what several areas need
+//! One file for each area of the guest; each takes a `guest::Guest` (the VMI, the facts, and what several areas need
 //! of them) and gives a part of the [`Domain`]. [`Facts`] is all that is known of the place where the guest will run, so
 //! that the launcher in its pod, the launcher without a cluster, admission and a person at a desk ask the same code.
-//! What differs between architectures is the table in [`arch`].
+//! What differs between architectures is the table in `arch`.
 //!
 //! Upstream: `pkg/virt-launcher/virtwrap/converter`.
 
