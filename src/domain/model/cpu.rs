@@ -58,7 +58,7 @@ pub struct NumaCell {
     pub unit: &'static str,
 }
 
-/// The single virtual CPUs: the first `pinned` are always there, those up to `enabled` at the start.
+/// The single virtual CPUs: the first `fixed` are always there, those up to `enabled` at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vcpus {
     /// All of them.
