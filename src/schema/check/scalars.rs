@@ -105,9 +105,11 @@ impl Walk {
     }
 }
 
-/// Whether a number has no fraction; `2.0` counts as whole.
+/// Whether a number is whole, as an API server sees it: `2.0` is, what takes more than 64 bits with its sign is not.
 fn is_whole(number: &Number) -> bool {
-    number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|n| n.fract() == 0.0)
+    #[allow(clippy::cast_precision_loss, reason = "the limit is a power of two")]
+    let limit = i64::MIN as f64;
+    number.is_i64() || number.as_f64().is_some_and(|n| n.fract() == 0.0 && (limit..-limit).contains(&n))
 }
 
 fn wanted(node: &Node) -> &'static str {

@@ -42,6 +42,12 @@ fn each_kind_of_fault_is_found_where_it_is() {
         (domain(json!({"cpu": {"cores": 1.5}})), "spec.domain.cpu.cores", FaultKind::Type),
         (domain(json!({"cpu": {"cores": 5_000_000_000_u64}})), "spec.domain.cpu.cores", FaultKind::Bounds),
         (domain(json!({"cpu": {"cores": -1}})), "spec.domain.cpu.cores", FaultKind::Bounds),
+        (
+            domain(json!({"ioThreads": {"supplementalPoolThreadCount": u64::MAX}})),
+            "spec.domain.ioThreads.supplementalPoolThreadCount",
+            FaultKind::Type,
+        ),
+        (domain(json!({"memory": {"guest": 1e300}})), "spec.domain.memory.guest", FaultKind::Type),
         (domain(json!({"memory": {"guest": "1.5Gib"}})), "spec.domain.memory.guest", FaultKind::Format),
         (domain(json!({"memory": {"guest": true}})), "spec.domain.memory.guest", FaultKind::Type),
         (domain(json!({"rebootPolicy": "Sometimes"})), "spec.domain.rebootPolicy", FaultKind::Value),
