@@ -158,7 +158,7 @@ def start_figures(image):
 def memory_figures(image, minutes):
     launcher = Launcher(image)
     time.sleep(20)
-    first = {pid: memory(pid) for pid in launcher.named("kubevirt-rs")}
+    first = {pid: memory(pid) for pid in launcher.named(os.path.basename(BINARY))}
     inside = max(first, key=lambda pid: start_of(pid))
     time.sleep(max(0, minutes * 60 - 20))
     for pid in sorted(first):

@@ -8,8 +8,56 @@ pub(crate) fn few_arenas() {
     unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
 }
 
-/// Gives memory that was freed back to the kernel.
+/// Gives back what is not needed any more: memory that was freed, and the pages of the program itself that only its
+/// beginning used. What is needed again is read again.
 pub(crate) fn give_back() {
     // SAFETY: the call may be made at any time
     unsafe { libc::malloc_trim(0) };
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+    for range in maps.lines().filter_map(|line| unwritten(line, &program.to_string_lossy())) {
+        // SAFETY: the range is a mapping of the program's file that nothing ever writes to, so a page that is dropped
+        // comes back with the same content
+        unsafe { libc::madvise(std::ptr::with_exposed_provenance_mut(range.start), range.len(), libc::MADV_DONTNEED) };
+    }
+}
+
+/// The range of a line of /proc/self/maps, if it maps a part of the program that nothing ever writes to: its code, and
+/// the constants at the beginning of the file. (What else is read-only now was written when the program was relocated.)
+fn unwritten(line: &str, program: &str) -> Option<std::ops::Range<usize>> {
+    let mut fields = line.split_ascii_whitespace();
+    let (range, mode, offset) = (fields.next()?, fields.next()?, fields.next()?);
+    let path = fields.nth(2)?;
+    let constants = mode == "r--p" && usize::from_str_radix(offset, 16) == Ok(0);
+    if path != program || !(mode == "r-xp" || constants) {
+        return None;
+    }
+    let (start, end) = range.split_once('-')?;
+    Some(usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_never_written_is_dropped() {
+        for (line, range) in [
+            ("7f00-7f10 r-xp 00001000 fe:00 42 /bin/x", Some(0x7f00..0x7f10)),
+            ("1000-2000 r--p 00000000 fe:00 42 /bin/x", Some(0x1000..0x2000)),
+            ("3000-4000 r--p 00003000 fe:00 42 /bin/x", None),
+            ("3000-4000 rw-p 00003000 fe:00 42 /bin/x", None),
+            ("7f00-7f10 r-xp 00001000 fe:00 42 /lib/y", None),
+            ("7f00-7f10 r-xp 00000000 00:00 0 [vdso]", None),
+            ("7f00-7f10 rw-p 00000000 00:00 0", None),
+        ] {
+            assert_eq!(unwritten(line, "/bin/x"), range, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_program_runs_on_after_it_gave_back() {
+        give_back();
+        assert_eq!("still here".len(), 10);
+    }
 }

@@ -126,6 +126,7 @@ fn block_forwarded() -> nix::Result<SigSet> {
 impl Outside {
     /// Forwards signals until the inside has ended; returns its exit code.
     pub(crate) fn wait(&self) -> u8 {
+        super::memory::give_back();
         let mut set = SigSet::empty();
         for signal in FORWARDED {
             set.add(signal);
