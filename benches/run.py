@@ -67,11 +67,12 @@ def help_figures():
     times = []
     for _ in range(21):
         begin = time.perf_counter()
-        pid = os.posix_spawn(BINARY, [BINARY, "--help"], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
-        _, _, usage = os.wait4(pid, 0)
+        subprocess.run([BINARY, "--help"], check=True, stdout=subprocess.DEVNULL)
         times.append(time.perf_counter() - begin)
+    # by a small program: a child's peak begins with that of whoever started it, and Python is larger than the figure
+    peak = subprocess.run(["/usr/bin/time", "-f", "%M", BINARY, "--help"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
     say("kubevirt-rs --help, time", f"{median(times) * 1000:.1f} ms", "at most 20 ms")
-    say("kubevirt-rs --help, memory", f"{usage.ru_maxrss / MIB:.1f} MB", "at most 8 MB")
+    say("kubevirt-rs --help, memory", f"{int(peak) / MIB:.1f} MB", "at most 8 MB")
     say("binary, stripped", f"{os.path.getsize(BINARY) / 1e6:.1f} MB", "at most 35 MB")
 
 

@@ -17,7 +17,7 @@ declare -A packages=(
 	# guests by the local launcher; libvirt-daemon is the program alone, without the units and users of libvirt-daemon-system
 	[run]="ipxe-qemu libvirt-daemon libvirt-daemon-driver-qemu ovmf qemu-system-x86 qemu-utils seabios swtpm swtpm-tools"
 	# all tests: schema checks, ssh and curl into guests, the guests themselves
-	[test]="@build @run curl libvirt-clients openssh-client procps !tests/guests/build.sh"
+	[test]="@build @run curl libvirt-clients openssh-client procps time !tests/guests/build.sh"
 )
 
 top=$(cd "$(dirname "$0")/.." && pwd)

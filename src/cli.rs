@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
+use tracing_subscriber::EnvFilter;
 
 use crate::{roles, tools};
 
@@ -43,9 +44,17 @@ fn completion(shell: Shell) -> ExitCode {
     }
 }
 
+/// Warnings and errors go to standard error; `KUBEVIRT_RS_LOG` asks for more (such as `debug`, or `kubevirt_rs=trace`).
+fn log_to_standard_error() {
+    let wanted = EnvFilter::try_from_env("KUBEVIRT_RS_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_writer(io::stderr).with_env_filter(wanted).init();
+}
+
 /// Parses the arguments and runs what they name.
 pub(crate) fn run() -> ExitCode {
-    match Cli::parse().command {
+    let cli = Cli::parse();
+    log_to_standard_error();
+    match cli.command {
         Command::Role(role) => roles::run(role),
         Command::Tool(tool) => tools::run(tool),
         Command::Completion { shell } => completion(shell),

@@ -11,9 +11,5 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     linux::memory::few_arenas();
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("KUBEVIRT_RS_LOG").unwrap_or_else(|_| "warn".into()))
-        .init();
     cli::run()
 }
