@@ -39,6 +39,9 @@ const GRACE: Duration = Duration::from_secs(30);
 /// How long QEMU may take to end once it was told to.
 const END: Duration = Duration::from_secs(10);
 
+/// How long after its start a guest has made its launcher do most of what it will do.
+const SETTLE: Duration = Duration::from_secs(10);
+
 /// All that is needed to launch.
 pub(super) struct Launch {
     pub(super) machine: Machine,
@@ -284,8 +287,10 @@ async fn watch(launch: &Launch, running: &mut Running, stops: &mut Stops, report
     let begin = Instant::now();
     let mut guest = Guest::new(grace);
     let mut ending: Option<Instant> = None;
+    let mut settled = false;
     loop {
         let now = begin.elapsed();
+        let settle = (!settled).then(|| SETTLE.saturating_sub(now));
         let wake = guest.wake().map(|at| at.saturating_sub(now));
         let limit = launch.args.timeout.filter(|_| !guest.stopping()).map(|limit| limit.saturating_sub(now));
         let overdue = ending.map(|since| END.saturating_sub(since.elapsed()));
@@ -295,6 +300,12 @@ async fn watch(launch: &Launch, running: &mut Running, stops: &mut Stops, report
             () = after(wake) => Input::Tick,
             () = after(limit) => Input::Stop(Reason::Timeout),
             () = after(overdue) => Input::Ended(End::Destroyed),
+            () = after(settle) => {
+                // from here on little happens, and little of the program is needed
+                crate::linux::memory::give_back();
+                settled = true;
+                continue;
+            }
             event = running.lifecycle.recv() => match event {
                 Some(event) => match understand(event) { Some(input) => input, None => continue },
                 None => Input::Ended(End::Failed),
