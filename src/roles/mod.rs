@@ -1,6 +1,10 @@
 //! The roles: each connects decisions to effects and holds no rule of its own.
 
+mod api;
+mod controller;
+mod handler;
 mod launcher;
+mod operator;
 
 use std::process::ExitCode;
 
@@ -10,26 +14,30 @@ use clap::Subcommand;
 #[derive(Subcommand)]
 pub(crate) enum Role {
     /// Install and upgrade the other roles in a cluster
-    Operator,
+    Operator(Box<operator::Args>),
     /// Serve the webhooks and the aggregated API
-    Api,
+    Api(Box<api::Args>),
     /// Turn VirtualMachines into instances, and instances into pods
-    Controller,
+    Controller(Box<controller::Args>),
     /// Serve one node: devices, networks, guests
-    Handler,
+    Handler(Box<handler::Args>),
     /// Run one guest: alone on a machine, or as process 1 of its pod
     Launcher(Box<launcher::Args>),
 }
 
 /// Runs a role until it ends.
 pub(crate) fn run(role: Role) -> ExitCode {
-    let name = match role {
-        Role::Operator => "operator",
-        Role::Api => "api",
-        Role::Controller => "controller",
-        Role::Handler => "handler",
-        Role::Launcher(args) => return launcher::run(*args),
-    };
+    match role {
+        Role::Operator(args) => operator::run(&args),
+        Role::Api(args) => api::run(&args),
+        Role::Controller(args) => controller::run(&args),
+        Role::Handler(args) => handler::run(&args),
+        Role::Launcher(args) => launcher::run(*args),
+    }
+}
+
+/// The answer of a role that this version does not have yet.
+fn absent(name: &str) -> ExitCode {
     eprintln!("kubevirt-rs: the role {name} is not part of this version; `kubevirt-rs launcher --vmi FILE` runs a guest without a cluster");
     ExitCode::from(2)
 }

@@ -1,0 +1,1 @@
+//! The API server: clients, stores, watches, patches, events, leases, work queues.

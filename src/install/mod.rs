@@ -1,0 +1,1 @@
+//! KubeVirt CR → every object to install, certificates, the order of a rollout.

@@ -1,0 +1,1 @@
+//! What a pod's network shall look like: links, addresses, rules, DHCP answers.

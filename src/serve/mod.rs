@@ -1,0 +1,1 @@
+//! HTTPS and WebSocket serving: certificates, authentication, authorization, health, metrics.

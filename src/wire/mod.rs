@@ -1,0 +1,1 @@
+//! The protocols between handler and launcher, and of the kubelet.
