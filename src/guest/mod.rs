@@ -7,6 +7,11 @@
 //! ```
 //!
 //! The state here is owned by one task; it is told the time, and asks for nothing.
+//!
+//! What travels between the handler of a node and a launcher is here too: [`order`] downwards, [`status`] upwards.
+
+pub mod order;
+pub mod status;
 
 use std::time::Duration;
 

@@ -1,1 +1,3 @@
 //! What a pod's network shall look like: links, addresses, rules, DHCP answers.
+
+pub mod dhcp;

@@ -1,1 +1,3 @@
 //! The protocols between handler and launcher, and of the kubelet.
+
+pub(crate) mod launcher;
