@@ -6,7 +6,7 @@ BIN := target/kubevirt-rs
 # the variables by which Cargo finds the static libvirt client
 LIBVIRT = . deploy/libvirt/env.sh;
 
-.PHONY: build run test bench audit fmt setup-% libvirt guests
+.PHONY: build run test bench cluster cluster-down audit fmt setup-% libvirt guests
 
 build: setup-build libvirt ## the stripped static binary, at target/kubevirt-rs
 	$(LIBVIRT) cargo build --release --locked
@@ -24,6 +24,12 @@ test: setup-test build guests ## formatting, lints, documentation and every test
 
 bench: setup-test build guests ## the figures that README quotes
 	KUBEVIRT_RS=$(CURDIR)/$(BIN) benches/run.py
+
+cluster: setup-cluster build guests ## a two-node Kubernetes cluster on this machine with the program installed; says how to use it
+	tests/cluster/install.sh $(BIN)
+
+cluster-down: ## end it, and leave nothing
+	tests/cluster/cluster.sh down
 
 audit: setup-build ## licences, bans and sources of the dependencies
 	deploy/audit.sh

@@ -16,8 +16,10 @@ declare -A packages=(
 	[build]="@libvirt git"
 	# guests by the local launcher; libvirt-daemon is the program alone, without the units and users of libvirt-daemon-system
 	[run]="ipxe-qemu libvirt-daemon libvirt-daemon-driver-qemu ovmf qemu-system-x86 qemu-utils seabios swtpm swtpm-tools"
+	# a Kubernetes cluster on this machine, and the image that is loaded into it
+	[cluster]="@build buildah !tests/cluster/cluster.sh !tests/guests/build.sh"
 	# all tests: schema checks, ssh and curl into guests, the guests themselves
-	[test]="@build @run curl libvirt-clients openssh-client procps time !tests/guests/build.sh"
+	[test]="@build @run @cluster curl libvirt-clients openssh-client procps time"
 )
 
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -98,4 +100,4 @@ if [ -n "$absent" ]; then
 	say "installing" $absent
 	install_packages $absent >&2
 fi
-case " $* " in *" build "* | *" test "*) rust_components ;; esac
+case " $* " in *" build "* | *" cluster "* | *" test "*) rust_components ;; esac
