@@ -44,16 +44,36 @@ fn completion(shell: Shell) -> ExitCode {
     }
 }
 
-/// Warnings and errors go to standard error; `KUBEVIRT_RS_LOG` asks for more (such as `debug`, or `kubevirt_rs=trace`).
-fn log_to_standard_error() {
-    let wanted = EnvFilter::try_from_env("KUBEVIRT_RS_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt().with_writer(io::stderr).with_env_filter(wanted).init();
+/// What a program of this kind says by default, and in which form.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    /// A person looks on: warnings and errors.
+    Tool,
+    /// A role of a cluster: also every object that it changes; in a pod as JSON.
+    Role,
+}
+
+/// Everything said goes to standard error; `KUBEVIRT_RS_LOG` asks for more or less (such as `debug`, or
+/// `kubevirt_rs=trace`).
+fn log_to_standard_error(voice: Voice) {
+    let usual = if voice == Voice::Role { "info" } else { "warn" };
+    let wanted = EnvFilter::try_from_env("KUBEVIRT_RS_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+    let log = tracing_subscriber::fmt().with_writer(io::stderr).with_env_filter(wanted);
+    // Every pod is told where the API server is.
+    if voice == Voice::Role && std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() {
+        log.json().flatten_event(true).with_current_span(false).with_span_list(false).init();
+    } else {
+        log.init();
+    }
 }
 
 /// Parses the arguments and runs what they name.
 pub(crate) fn run() -> ExitCode {
     let cli = Cli::parse();
-    log_to_standard_error();
+    log_to_standard_error(match &cli.command {
+        Command::Role(role) if role.is_of_a_cluster() => Voice::Role,
+        _ => Voice::Tool,
+    });
     match cli.command {
         Command::Role(role) => roles::run(role),
         Command::Tool(tool) => tools::run(tool),

@@ -25,6 +25,13 @@ pub(crate) enum Role {
     Launcher(Box<launcher::Args>),
 }
 
+impl Role {
+    /// Whether it is one of those that serve a whole cluster or node, and tell what they change.
+    pub(crate) fn is_of_a_cluster(&self) -> bool {
+        !matches!(self, Self::Launcher(_))
+    }
+}
+
 /// Runs a role until it ends.
 pub(crate) fn run(role: Role) -> ExitCode {
     match role {
