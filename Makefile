@@ -10,7 +10,9 @@ LIBVIRT = . deploy/libvirt/env.sh;
 
 build: setup-build libvirt ## the stripped static binary, at target/kubevirt-rs
 	$(LIBVIRT) cargo build --release --locked
+	cd container-disk && cargo build --release --locked --target-dir $(CARGO_TARGET_DIR)/container-disk
 	mkdir -p target && cp -f $(TARGET)/release/kubevirt-rs $(BIN)
+	cp -f $(CARGO_TARGET_DIR)/container-disk/x86_64-unknown-linux-gnu/release/container-disk target/container-disk-program
 
 run: setup-run build ## boot the smallest example and attach this terminal to its console
 	tiny=$$(tests/guests/build.sh tiny) && exec $(BIN) launcher --vmi examples/vmi-tiny.yaml \
