@@ -4,7 +4,7 @@
 #   cluster.sh up [NODES]          start it (default: 2 nodes); nothing happens when it runs already
 #   cluster.sh down                end everything that it started, and remove its folder
 #   cluster.sh load NAME SOURCE [--file FILE PATH]
-#                                  put an image (OCI archive or layout) into every node; only what a node lacks is copied
+#                                  put an image (images.py says from what) into every node; only what a node lacks is copied
 #   cluster.sh exec NODE CMD...    run a command in a node's namespaces ("control" for those of the control plane)
 #   cluster.sh env                 the lines to evaluate for using it: KUBECONFIG, and a kubectl of its version in PATH
 #   cluster.sh check               say what this machine lacks for a cluster

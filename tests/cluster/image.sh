@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds the image of every role from the Containerfile, and prints the folder of its OCI layout.
+# Builds the image of every role from the Containerfile, and prints the folder that holds it.
 #
 #   tests/cluster/image.sh BINARY
 #
@@ -45,8 +45,8 @@ cp "$top/LICENSE" "$top/NOTICE" "$work/context/"
 say "building from the Containerfile"
 buildah bud --quiet --layers --isolation chroot --pull-never --format oci --tag localhost/kubevirt-rs --file "$top/Containerfile" "$work/context" >/dev/null
 rm -rf "$layout"
-# not compressed: it does not leave this machine
-buildah push --quiet --disable-compression localhost/kubevirt-rs "oci:$layout:localhost/kubevirt-rs:latest" >/dev/null
+# not compressed, which the other kinds of folders would be: it does not leave this machine
+buildah push --quiet --disable-compression localhost/kubevirt-rs "dir:$layout" >/dev/null
 # images of former builds, but not the steps that the next one starts from
 buildah rmi --prune >/dev/null 2>&1 || true
 say "$(du -sh "$layout" | cut -f1) at $layout, after $SECONDS s"

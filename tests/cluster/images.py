@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The images of a test cluster: a folder that holds them, and a registry that serves it to the nodes.
 
-    images.py add STORE NAME SOURCE                     an image from an OCI layout or archive
+    images.py add STORE NAME SOURCE                     an image from an OCI layout or archive, or buildah's dir:
     images.py add STORE NAME SOURCE --file FILE PATH    the same with FILE at PATH, in a layer of its own
     images.py busybox STORE NAME                        Debian's static busybox: a shell, wget, nc; by itself it waits, as a sandbox does
     images.py serve STORE PORT                          answers pulls, of any registry's names, until it is ended
@@ -51,16 +51,20 @@ def without_registry(name):
 
 
 class Source:
-    """An OCI layout with one image, as a folder or in a tar."""
+    """One image: an OCI layout, as a folder or in a tar, or a folder as `buildah push dir:` makes it."""
 
     def __init__(self, path):
         self.path = path
         self.tar = None if os.path.isdir(path) else tarfile.open(path)
-        entries = json.loads(self.read("index.json"))["manifests"]
-        if len(entries) != 1:
-            raise SystemExit(f"{path} holds {len(entries)} images; it must be one")
-        self.manifest_digest = entries[0]["digest"]
-        self.manifest_data = self.read(path_of(self.manifest_digest))
+        if self.tar is None and os.path.exists(os.path.join(path, "manifest.json")):
+            self.name = lambda digest: path_of(digest).rpartition("/")[2]
+            self.manifest_data = self.read("manifest.json")
+        else:
+            self.name = path_of
+            entries = json.loads(self.read("index.json"))["manifests"]
+            if len(entries) != 1:
+                raise SystemExit(f"{path} holds {len(entries)} images; it must be one")
+            self.manifest_data = self.blob(entries[0]["digest"])
         self.manifest = json.loads(self.manifest_data)
 
     def open(self, name):
@@ -71,6 +75,9 @@ class Source:
     def read(self, name):
         with contextlib.closing(self.open(name)) as file:
             return file.read()
+
+    def blob(self, digest):
+        return self.read(self.name(digest))
 
 
 class Store:
@@ -95,15 +102,14 @@ class Store:
         return entry
 
     def take(self, source, digest):
-        name = path_of(digest)
-        path = os.path.join(self.folder, name)
+        path = os.path.join(self.folder, path_of(digest))
         if os.path.exists(path):
             return
         if source.tar is None:
             with contextlib.suppress(OSError):  # another file system: copy
-                os.link(os.path.join(source.path, name), path)
+                os.link(os.path.join(source.path, source.name(digest)), path)
                 return
-        with contextlib.closing(source.open(name)) as file, self.appearing(name) as out:
+        with contextlib.closing(source.open(source.name(digest))) as file, self.appearing(path_of(digest)) as out:
             shutil.copyfileobj(file, out, 1 << 20)
 
     def name(self, name, digest):
@@ -138,12 +144,11 @@ def add(args):
         store.take(source, part["digest"])
     if not args.file:
         store.take(source, source.manifest["config"]["digest"])
-        store.take(source, source.manifest_digest)
-        store.name(args.name, source.manifest_digest)
+        store.name(args.name, store.put(MANIFEST, source.manifest_data)["digest"])
         return
     with open(args.file[0], "rb") as file:
         data = layer([(args.file[1], 0o755, file.read())])
-    config = json.loads(source.read(path_of(source.manifest["config"]["digest"])))
+    config = json.loads(source.blob(source.manifest["config"]["digest"]))
     top = store.put(LAYER, data)
     config["rootfs"]["diff_ids"].append(top["digest"])
     config.pop("history", None)  # it would have to tell of every layer
