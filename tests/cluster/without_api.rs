@@ -1,0 +1,60 @@
+//! With no api there is no judge of what comes in; what needs no judgement works on.
+
+use crate::cluster::{BOOT, Cluster, SOON};
+use crate::containers::until_role_is_ready;
+use crate::guest;
+
+/// Scales a role's Deployment; the operator would undo it, so it goes first and comes back last.
+fn scale(cluster: &Cluster, role: &str, replicas: &str) {
+    let deployment = format!("deployment/virt-{role}");
+    cluster.ok(&["scale", &deployment, "--replicas", replicas, "--namespace", "kubevirt"]);
+}
+
+fn until_away(cluster: &Cluster, role: &str) {
+    let selector = format!("kubevirt.io=virt-{role}");
+    cluster.until(&format!("{role} has no pod"), SOON, || {
+        let pods = cluster.find(&["pods", "--namespace", "kubevirt", "--selector", &selector])?;
+        pods["items"].as_array().is_some_and(Vec::is_empty).then_some(())
+    });
+}
+
+/// Brings the roles back, whatever happened.
+struct Away<'a>(&'a Cluster);
+
+impl Drop for Away<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.kubectl(&["scale", "deployment/virt-operator", "--replicas", "1", "--namespace", "kubevirt"]);
+        let _ = self.0.kubectl(&["scale", "deployment/virt-api", "--replicas", "1", "--namespace", "kubevirt"]);
+    }
+}
+
+pub(crate) fn machines_stop_start_and_go_without_the_api(cluster: &Cluster) {
+    let namespace = cluster.namespace("no-api");
+    let vmi = guest::running(&namespace);
+    let first = guest::boot_id(&namespace, &vmi);
+
+    let away = Away(cluster);
+    for role in ["operator", "api"] {
+        scale(cluster, role, "0");
+        until_away(cluster, role);
+    }
+    let strategy = |value: &str| {
+        let patch = format!(r#"{{"spec": {{"runStrategy": "{value}"}}}}"#);
+        namespace.ok(&["patch", "vm", "vm-tiny", "--type", "merge", "--patch", &patch]);
+    };
+    strategy("Halted");
+    namespace.until_gone("vmi/vm-tiny", BOOT);
+    namespace.until("vm/vm-tiny", "Stopped", SOON, |vm| vm["status"]["printableStatus"] == "Stopped");
+    strategy("Always");
+    let vmi = guest::until_running(&namespace);
+    assert_ne!(guest::boot_id(&namespace, &vmi), first, "it was started anew");
+    // what admission would have written
+    assert!(vmi["spec"]["domain"]["machine"]["type"].is_string(), "the instance is defaulted: {}", vmi["spec"]["domain"]);
+    namespace.ok(&["delete", "vm", "vm-tiny", "--wait=false"]);
+    namespace.until_gone("vm/vm-tiny", BOOT);
+    namespace.until_gone("vmi/vm-tiny", SOON);
+
+    drop(away);
+    until_role_is_ready(cluster, "operator");
+    until_role_is_ready(cluster, "api");
+}
