@@ -61,8 +61,14 @@ impl Cluster {
         let name = reused.clone().unwrap_or_else(|| "kvtest".to_owned());
         let programs = PathBuf::from(script("programs.sh", &name, &["cluster"])?);
         let client = PathBuf::from(script("programs.sh", &name, &["client"])?).join("client");
-        let mut cluster =
-            Self { name, kubectl: programs.join("kubectl"), kubeconfig: PathBuf::new(), client, ours: reused.is_none(), namespace: RefCell::default() };
+        let mut cluster = Self {
+            name,
+            kubectl: programs.join("kubectl"),
+            kubeconfig: PathBuf::new(),
+            client,
+            ours: reused.is_none(),
+            namespace: RefCell::default(),
+        };
         if cluster.ours {
             cluster.watch_over()?;
             script("install.sh", &cluster.name, &[&binary().display().to_string()])?;

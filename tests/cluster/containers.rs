@@ -48,7 +48,9 @@ pub(crate) fn processes(pod: &Value, container: &str) -> Vec<Process> {
 pub(crate) fn role_pods(cluster: &Cluster, role: &str) -> Vec<Value> {
     let list = cluster.find(&["pods", "--namespace", "kubevirt", "--selector", &format!("kubevirt.io=virt-{role}")]);
     let pods = list.and_then(|l| l["items"].as_array().cloned()).unwrap_or_default();
-    pods.into_iter().filter(|pod| crate::cluster::condition(pod, "Ready", "True") && pod["metadata"]["deletionTimestamp"].is_null()).collect()
+    pods.into_iter()
+        .filter(|pod| crate::cluster::condition(pod, "Ready", "True") && pod["metadata"]["deletionTimestamp"].is_null())
+        .collect()
 }
 
 /// The process of a role in one of its pods.

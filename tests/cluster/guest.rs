@@ -67,13 +67,8 @@ impl<'a> Stream<'a> {
     /// Opens the console, or a port (`["portforward", NAME, PORT]`), with KubeVirt's client library.
     pub(crate) fn open(namespace: &'a Namespace<'a>, arguments: &[&str]) -> Self {
         let mut command = namespace.cluster.client(&namespace.name);
-        let mut child = command
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .expect("the client runs");
+        let mut child =
+            command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().expect("the client runs");
         let stdin = child.stdin.take().expect("its input");
         let mut stdout = child.stdout.take().expect("its output");
         let printed = Arc::new(Mutex::new(Vec::new()));

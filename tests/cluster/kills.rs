@@ -45,7 +45,8 @@ pub(crate) fn killing_a_role_harms_no_guest(cluster: &Cluster) {
         });
         namespace.until("vm/vm-tiny", &format!("Paused, after {role} was killed"), SOON, |vm| vm["status"]["printableStatus"] == "Paused");
         namespace.client(&["unpause", "vm-tiny"]);
-        namespace.until("vm/vm-tiny", &format!("Running, after {role} was killed"), SOON, |vm| vm["status"]["printableStatus"] == "Running");
+        namespace
+            .until("vm/vm-tiny", &format!("Running, after {role} was killed"), SOON, |vm| vm["status"]["printableStatus"] == "Running");
         assert_eq!(guest::boot_id(&namespace, &vmi), boot, "the guest runs on, after {role} was killed");
     }
     let now = namespace.until("vmi/vm-tiny", "Ready", SOON, |vmi| condition(vmi, "Ready", "True"));
@@ -64,7 +65,8 @@ pub(crate) fn a_guest_whose_processes_are_killed_fails_and_comes_back(cluster: &
         all.retain(|p| p.arguments.contains(needle) && !p.arguments.contains("kubevirt-rs"));
         let process = all.first().unwrap_or_else(|| panic!("{program} runs in the pod"));
         process.signal(Signal::SIGKILL);
-        let failed = namespace.until("vmi/bare", &format!("Failed, since {program} was killed"), SOON, |vmi| vmi["status"]["phase"] == "Failed");
+        let failed =
+            namespace.until("vmi/bare", &format!("Failed, since {program} was killed"), SOON, |vmi| vmi["status"]["phase"] == "Failed");
         let uid = failed["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
         cluster.until(&format!("an event tells why the instance failed when {program} was killed"), SOON, || {
             let events = cluster.find(&["events", "--namespace", "crashes"])?;

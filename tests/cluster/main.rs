@@ -6,8 +6,8 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test that cannot go on fails
 
-mod cluster;
 mod cloud_init;
+mod cluster;
 mod containers;
 mod guest;
 mod kills;

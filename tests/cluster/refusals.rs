@@ -40,7 +40,15 @@ pub(crate) fn invalid_objects_are_refused_by_their_field(cluster: &Cluster) {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 
     // by the API: an Invalid status of 422, with the field as a cause of its own
-    let output = namespace.kubectl(&["create", "--output", "json", "-v", "8", "--filename", &repository("tests/invalid/cpu-sockets-above-maximum.yaml").display().to_string()]);
+    let output = namespace.kubectl(&[
+        "create",
+        "--output",
+        "json",
+        "-v",
+        "8",
+        "--filename",
+        &repository("tests/invalid/cpu-sockets-above-maximum.yaml").display().to_string(),
+    ]);
     let said = text(&output.stderr);
     assert!(said.contains("422") && said.contains("\"causes\""), "{said}");
 }

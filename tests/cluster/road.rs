@@ -59,7 +59,10 @@ pub(crate) fn the_smallest_example_runs_and_answers(cluster: &Cluster) {
     assert!(columns.contains(&vec!["NAME", "AGE", "STATUS", "READY"]), "{table}");
     assert!(columns.contains(&vec!["NAME", "AGE", "PHASE", "IP", "NODENAME", "READY"]), "{table}");
     let node = vmi["status"]["nodeName"].as_str().unwrap_or_default();
-    assert!(columns.iter().any(|c| c.len() == 6 && c[2] == "Running" && c[3] == guest::address(&vmi) && c[4] == node && c[5] == "True"), "{table}");
+    assert!(
+        columns.iter().any(|c| c.len() == 6 && c[2] == "Running" && c[3] == guest::address(&vmi) && c[4] == node && c[5] == "True"),
+        "{table}"
+    );
 
     let mut console = Stream::open(&namespace, &["console", "vm-tiny"]);
     console.log_in("kubevirt");

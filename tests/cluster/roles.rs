@@ -16,7 +16,12 @@ pub(crate) fn roles_stop_soon_and_tell_what_they_change(cluster: &Cluster) {
     namespace.until_gone("vm/vm-tiny", BOOT);
 
     // which role changes which kind of object of a machine's life
-    for (role, kind) in [("controller", "VirtualMachineInstance"), ("controller", "Pod"), ("controller", "VirtualMachine"), ("handler", "VirtualMachineInstance")] {
+    for (role, kind) in [
+        ("controller", "VirtualMachineInstance"),
+        ("controller", "Pod"),
+        ("controller", "VirtualMachine"),
+        ("handler", "VirtualMachineInstance"),
+    ] {
         cluster.until(&format!("{role} has told that it changed a {kind} of the namespace roles"), SOON, || {
             role_pods(cluster, role).iter().any(|pod| tells(cluster, pod, kind)).then_some(())
         });

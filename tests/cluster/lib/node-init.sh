@@ -71,7 +71,9 @@ containerd --config /run/node/files/containerd.toml >"$D/log/containerd-$NODE.lo
 # As on any node, a kubelet that ends is started again: it registers its node anew.
 while true; do
 	"$PROGRAMS/testcluster" kubelet --kubeconfig "$D/$NODE.conf" --config /run/node/files/kubelet.yaml --root-dir /var/lib/kubelet \
-		--hostname-override "$NODE" --node-ip "$IP" --v 2 >>"$D/log/kubelet-$NODE.log" 2>&1 || sleep 1
+		--hostname-override "$NODE" --node-ip "$IP" --v 2 >>"$D/log/kubelet-$NODE.log" 2>&1 &
+	echo $! >/run/kubelet.pid
+	wait $! || sleep 1
 done &
 "$PROGRAMS/testcluster" kube-proxy --kubeconfig "$D/proxy.conf" --proxy-mode iptables --cluster-cidr "$POD.0.0/16" \
 	--hostname-override "$NODE" --conntrack-max-per-core 0 >"$D/log/kube-proxy-$NODE.log" 2>&1 &
