@@ -8,6 +8,26 @@ pub const SUBRESOURCE_GROUP: &str = "subresources.kubevirt.io";
 
 // Labels, annotations and finalizers.
 
+/// `app.kubernetes.io/managed-by`: who installed an object.
+pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
+/// The value of [`MANAGED_BY_LABEL`] of all that the operator installs.
+pub const MANAGED_BY_OPERATOR: &str = "virt-operator";
+/// `app.kubernetes.io/name`
+pub const APP_NAME_LABEL: &str = "app.kubernetes.io/name";
+/// `app.kubernetes.io/version`: that of the product, which a distribution sets.
+pub const APP_VERSION_LABEL: &str = "app.kubernetes.io/version";
+/// `app.kubernetes.io/part-of`: the product, which a distribution sets.
+pub const APP_PART_OF_LABEL: &str = "app.kubernetes.io/part-of";
+/// `app.kubernetes.io/component`
+pub const APP_COMPONENT_LABEL: &str = "app.kubernetes.io/component";
+/// `prometheus.kubevirt.io`: pods and services with metrics.
+pub const PROMETHEUS_LABEL: &str = "prometheus.kubevirt.io";
+/// `kubevirt.io/foregroundDeleteKubeVirt`: the operator removes what it installed before its object goes.
+pub const KUBEVIRT_FINALIZER: &str = "kubevirt.io/foregroundDeleteKubeVirt";
+/// `foregroundDeleteKubeVirt`, as older versions had it.
+pub const DEPRECATED_KUBEVIRT_FINALIZER: &str = "foregroundDeleteKubeVirt";
+/// The release of KubeVirt whose API this is.
+pub const KUBEVIRT_VERSION: &str = "v1.9.0";
 /// `kubevirt.io/vga-display-efi-x86`
 pub const VGA_DISPLAY_FOR_EFI_GUESTS_X_86_ANNOTATION: &str = "kubevirt.io/vga-display-efi-x86";
 /// `kubevirt.io`

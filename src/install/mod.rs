@@ -1,3 +1,86 @@
 //! KubeVirt CR → every object to install, certificates, the order of a rollout.
+//!
+//! ```text
+//!  KubeVirt + operator + cluster ─▶ settings::Installation ─▶ objects ─┐
+//!                        live objects, certificates, now ───────────────┴─▶ actions, status
+//! ```
 
+mod kinds;
+pub mod manifest;
+mod object;
+mod rbac;
+mod services;
+mod settings;
 pub mod webhooks;
+mod workloads;
+
+use serde_json::json;
+
+pub use kinds::{KINDS, Kind};
+pub use object::{CHECKSUM, Id, Object, is_managed};
+pub use settings::{Cluster, DEFAULT_IMAGE, Installation, Operator, SettingsError};
+
+use crate::api::names;
+use crate::instancetype::bundle;
+use crate::schema;
+
+/// Everything that an installation consists of, in the order in which it is made. `ca_bundle` is what vouches for the
+/// components' certificates, in PEM and encoded as Base64.
+pub fn objects(installation: &Installation, ca_bundle: &str) -> Vec<Object> {
+    let namespace = &installation.namespace;
+    let mut objects: Vec<Object> = definitions().collect();
+    objects.extend(rbac::objects(namespace, installation.aggregated));
+    objects.extend(services::services(namespace));
+    let configurations = webhooks::configurations(installation.container_paths);
+    objects.extend(configurations.map(|configuration| Object::new(configuration.object(namespace, ca_bundle))));
+    objects.extend(services::api_services(namespace, ca_bundle));
+    objects.extend(workloads::objects(installation));
+    if installation.instancetypes {
+        let bundle = bundle();
+        objects.extend(bundle.instancetypes.iter().map(|object| Object::new(json!(object))));
+        objects.extend(bundle.preferences.iter().map(|object| Object::new(json!(object))));
+    }
+    for object in &mut objects {
+        mark(object, installation);
+        object.seal();
+    }
+    objects
+}
+
+/// The definitions of all kinds but that of the installation itself, which the operator's manifest holds.
+fn definitions() -> impl Iterator<Item = Object> {
+    let others = schema::crds().iter().filter(|crd| crd.kind != "KubeVirt");
+    others.filter_map(|crd| serde_json::from_str(crd.json).ok()).map(|definition| {
+        let mut definition = Object::new(definition);
+        definition.label(names::APP_LABEL, "");
+        definition
+    })
+}
+
+/// Says on the object, and on the pods that come of it, who installed it as a part of what.
+fn mark(object: &mut Object, installation: &Installation) {
+    let product = &installation.product;
+    let labels = [
+        (names::MANAGED_BY_LABEL, Some(names::MANAGED_BY_OPERATOR)),
+        (names::APP_COMPONENT_LABEL, Some(product.component.as_deref().unwrap_or("kubevirt"))),
+        (names::APP_PART_OF_LABEL, product.name.as_deref()),
+        (names::APP_VERSION_LABEL, product.version.as_deref()),
+    ];
+    let annotations = [
+        (names::INSTALL_STRATEGY_VERSION_ANNOTATION, &installation.version),
+        (names::INSTALL_STRATEGY_REGISTRY_ANNOTATION, &installation.registry),
+        (names::INSTALL_STRATEGY_IDENTIFIER_ANNOTATION, &installation.id),
+    ];
+    let pods = matches!(object.kind(), "Deployment" | "DaemonSet");
+    let template = object.value_mut().pointer_mut("/spec/template").filter(|_| pods);
+    if let Some(template) = template {
+        for (key, value) in labels {
+            value.into_iter().for_each(|value| object::set(template, "labels", key, value));
+        }
+        annotations.iter().for_each(|(key, value)| object::set(template, "annotations", key, value));
+    }
+    for (key, value) in labels {
+        value.into_iter().for_each(|value| object.label(key, value));
+    }
+    annotations.iter().for_each(|(key, value)| object.annotate(key, value));
+}

@@ -5,6 +5,7 @@ mod bundle;
 mod diff;
 mod explain_overhead;
 pub(crate) mod input;
+mod install;
 pub(crate) mod judge;
 mod render;
 mod scene;
@@ -20,6 +21,8 @@ use clap::Subcommand;
 pub(crate) enum Tool {
     /// Judge objects as the cluster would, without a cluster
     Validate(validate::Args),
+    /// Print the manifests that install the operator
+    Install(install::Args),
     /// Print the instance types and preferences that come with an installation
     Bundle(bundle::Args),
     /// Show what an object becomes
@@ -36,6 +39,7 @@ pub(crate) enum Tool {
 pub(crate) fn run(tool: Tool) -> ExitCode {
     match tool {
         Tool::Validate(args) => validate::run(&args),
+        Tool::Install(args) => install::run(&args),
         Tool::Bundle(args) => bundle::run(&args),
         Tool::Render(what) => render::run(&what),
         Tool::ExplainOverhead(args) => explain_overhead::run(&args),

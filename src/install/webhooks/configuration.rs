@@ -22,8 +22,8 @@ const VALIDATING: &str = "ValidatingWebhookConfiguration";
 const MUTATING: &str = "MutatingWebhookConfiguration";
 const API: (&str, &str) = ("virt-api", "kubevirt-virt-api-certs");
 
-/// The configurations. That for launcher pods is of use where there are plugins.
-pub fn configurations(plugins: bool) -> impl Iterator<Item = Configuration> {
+/// The configurations. That for launcher pods is of use where guests may share paths of containers.
+pub fn configurations(container_paths: bool) -> impl Iterator<Item = Configuration> {
     let of = |name, kind, (service, secret), webhooks| Configuration { name, kind, service, secret, webhooks };
     let operator = ("kubevirt-operator-webhook", "kubevirt-operator-certs");
     [
@@ -32,7 +32,7 @@ pub fn configurations(plugins: bool) -> impl Iterator<Item = Configuration> {
         of("virt-api-mutator", MUTATING, API, API_MUTATING),
     ]
     .into_iter()
-    .chain(plugins.then(|| of("virt-launcher-pod-mutator", MUTATING, API, LAUNCHER_PODS)))
+    .chain(container_paths.then(|| of("virt-launcher-pod-mutator", MUTATING, API, LAUNCHER_PODS)))
 }
 
 impl Configuration {
@@ -80,7 +80,7 @@ impl Configuration {
             object["reinvocationPolicy"] = json!("Never");
         }
         if webhook.asks == Asks::LauncherPod {
-            // A pod starts without what plugins add rather than not at all, and whoever changes pods comes first.
+            // A pod starts without the shares rather than not at all, and whoever changes pods comes first.
             object["failurePolicy"] = json!("Ignore");
             object["reinvocationPolicy"] = json!("IfNeeded");
             object["objectSelector"] = json!({"matchLabels": {names::APP_LABEL: "virt-launcher"}});
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(webhooks.len(), 31);
         for webhook in webhooks {
             let path = webhook["clientConfig"]["service"]["path"].as_str().unwrap();
-            assert_eq!(super::super::at(path).is_some(), true, "{path}");
+            assert!(super::super::at(path).is_some(), "{path}");
             assert_eq!(webhook["clientConfig"]["service"]["namespace"], "virt");
             assert_eq!(webhook["clientConfig"]["caBundle"], "Q0E=");
         }

@@ -323,7 +323,7 @@ pub const API_MUTATING: &[Webhook] = &[
     },
 ];
 
-/// What launcher pods are completed by, where plugins may want that.
+/// What launcher pods are completed by, where guests may share paths of containers.
 pub const LAUNCHER_PODS: &[Webhook] = &[Webhook {
     name: "virt-launcher-pod-mutator.kubevirt.io",
     path: path::LAUNCHER_POD_MUTATE,
