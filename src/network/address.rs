@@ -80,7 +80,10 @@ mod tests {
             assert_eq!((found.gateway.to_string().as_str(), found.guest.to_string().as_str(), found.prefix), (gateway, guest, prefix));
         }
         let found = PrivateNetwork::ipv6("").unwrap();
-        assert_eq!((found.gateway.to_string().as_str(), found.guest.to_string().as_str(), found.prefix), ("fd10:0:2::1", "fd10:0:2::2", 120));
+        assert_eq!(
+            (found.gateway.to_string().as_str(), found.guest.to_string().as_str(), found.prefix),
+            ("fd10:0:2::1", "fd10:0:2::2", 120)
+        );
         assert_eq!(PrivateNetwork::ipv6("fd00::ffff/64").unwrap().guest.to_string(), "fd00::2");
     }
 

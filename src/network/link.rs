@@ -31,9 +31,7 @@ impl Link {
 /// Whether others can reach an address: it is no loopback, link-local, multicast or unspecified one.
 pub fn is_global(address: &IpAddr) -> bool {
     match address {
-        IpAddr::V4(v4) => {
-            !(v4.is_loopback() || v4.is_link_local() || v4.is_multicast() || v4.is_broadcast() || v4.is_unspecified())
-        }
+        IpAddr::V4(v4) => !(v4.is_loopback() || v4.is_link_local() || v4.is_multicast() || v4.is_broadcast() || v4.is_unspecified()),
         IpAddr::V6(v6) => !(v6.is_loopback() || v6.is_unicast_link_local() || v6.is_multicast() || v6.is_unspecified()),
     }
 }

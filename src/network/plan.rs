@@ -168,9 +168,11 @@ struct Planner<'a> {
 impl Planner<'_> {
     fn add_to(&self, plan: &mut Plan) -> Result<(), NetworkError> {
         let networks = &self.vmi.spec.networks;
-        let (at, network) = networks.iter().enumerate().find(|(_, n)| n.name == self.interface.name).ok_or_else(|| {
-            NetworkError::NoNetwork { index: self.index, name: self.interface.name.clone() }
-        })?;
+        let (at, network) = networks
+            .iter()
+            .enumerate()
+            .find(|(_, n)| n.name == self.interface.name)
+            .ok_or_else(|| NetworkError::NoNetwork { index: self.index, name: self.interface.name.clone() })?;
         let name = self.link_of(network);
         let link = self.links.iter().find(|l| l.name == name && link::is_plain(&l.name));
         if self.interface.masquerade.is_some() {
@@ -187,7 +189,9 @@ impl Planner<'_> {
             (None, None) => return Ok(()),
         };
         if self.interface.passt_binding.is_some() {
-            for (path, value) in [("net/ipv4/ping_group_range", format!("{OWNER} {OWNER}")), ("net/ipv4/ip_unprivileged_port_start", "0".into())] {
+            for (path, value) in
+                [("net/ipv4/ping_group_range", format!("{OWNER} {OWNER}")), ("net/ipv4/ip_unprivileged_port_start", "0".into())]
+            {
                 plan.steps.push(Step::Sysctl { path: path.to_owned(), value });
             }
         }
