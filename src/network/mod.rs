@@ -8,8 +8,10 @@
 mod address;
 pub mod dhcp;
 mod link;
+pub mod mac;
 mod nft;
 mod plan;
+pub mod resolver;
 
 pub use address::{AddressFault, PrivateNetwork};
 pub use link::{Link, is_global};
