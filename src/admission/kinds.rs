@@ -12,62 +12,80 @@ use crate::api::{backup, clone, export, instancetype, migrations, plugin, pool, 
 /// A kind and how it is reviewed.
 struct Kind {
     name: &'static str,
-    review: fn(&Request) -> Verdict,
+    review: fn(&Request, Depth) -> Verdict,
+}
+
+/// How far a review goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// Defaults only.
+    Defaults,
+    /// Defaults, and then the judgement of what came out.
+    Judgement,
 }
 
 /// Every kind that admission knows. What is not here passes as it is.
 const KINDS: &[Kind] = &[
     Kind {
         name: "VirtualMachineInstance",
-        review: |r| defaulted::<v1::VirtualMachineInstance>(r, Part::All, mutate::vmi::admit, validate::vmi::judge),
+        review: |r, d| defaulted::<v1::VirtualMachineInstance>(r, d, Part::All, mutate::vmi::admit, validate::vmi::judge),
     },
-    Kind { name: "VirtualMachine", review: |r| defaulted::<v1::VirtualMachine>(r, Part::All, mutate::vm::admit, validate::vm::judge) },
+    Kind { name: "VirtualMachine", review: |r, d| defaulted::<v1::VirtualMachine>(r, d, Part::All, mutate::vm::admit, validate::vm::judge) },
     Kind {
         name: "VirtualMachineInstanceMigration",
-        review: |r| {
-            defaulted::<v1::VirtualMachineInstanceMigration>(r, Part::One("metadata"), mutate::migration::admit, validate::migration::judge)
+        review: |r, d| {
+            defaulted::<v1::VirtualMachineInstanceMigration>(r, d, Part::One("metadata"), mutate::migration::admit, validate::migration::judge)
         },
     },
     Kind {
         name: "VirtualMachineInstanceReplicaSet",
-        review: |r| judged::<v1::VirtualMachineInstanceReplicaSet>(r, validate::replicaset::judge),
+        review: |r, d| judged::<v1::VirtualMachineInstanceReplicaSet>(r, d, validate::replicaset::judge),
     },
-    Kind { name: "VirtualMachineInstancePreset", review: |r| judged::<v1::VirtualMachineInstancePreset>(r, validate::preset::judge) },
-    Kind { name: "VirtualMachinePool", review: |r| judged::<pool::VirtualMachinePool>(r, validate::pool::judge) },
-    Kind { name: "KubeVirt", review: |r| judged::<v1::KubeVirt>(r, validate::kubevirt::judge) },
-    Kind { name: "MigrationPolicy", review: |r| judged::<migrations::MigrationPolicy>(r, validate::migration_policy::judge) },
+    Kind { name: "VirtualMachineInstancePreset", review: |r, d| judged::<v1::VirtualMachineInstancePreset>(r, d, validate::preset::judge) },
+    Kind { name: "VirtualMachinePool", review: |r, d| judged::<pool::VirtualMachinePool>(r, d, validate::pool::judge) },
+    Kind { name: "KubeVirt", review: |r, d| judged::<v1::KubeVirt>(r, d, validate::kubevirt::judge) },
+    Kind { name: "MigrationPolicy", review: |r, d| judged::<migrations::MigrationPolicy>(r, d, validate::migration_policy::judge) },
     Kind {
         name: "VirtualMachineInstancetype",
-        review: |r| judged::<instancetype::VirtualMachineInstancetype>(r, validate::instancetype::judge),
+        review: |r, d| judged::<instancetype::VirtualMachineInstancetype>(r, d, validate::instancetype::judge),
     },
     Kind {
         name: "VirtualMachineClusterInstancetype",
-        review: |r| judged::<instancetype::VirtualMachineClusterInstancetype>(r, validate::instancetype::judge_cluster),
+        review: |r, d| judged::<instancetype::VirtualMachineClusterInstancetype>(r, d, validate::instancetype::judge_cluster),
     },
-    Kind { name: "VirtualMachinePreference", review: |r| judged::<instancetype::VirtualMachinePreference>(r, validate::preference::judge) },
+    Kind { name: "VirtualMachinePreference", review: |r, d| judged::<instancetype::VirtualMachinePreference>(r, d, validate::preference::judge) },
     Kind {
         name: "VirtualMachineClusterPreference",
-        review: |r| judged::<instancetype::VirtualMachineClusterPreference>(r, validate::preference::judge_cluster),
+        review: |r, d| judged::<instancetype::VirtualMachineClusterPreference>(r, d, validate::preference::judge_cluster),
     },
-    Kind { name: "VirtualMachineSnapshot", review: |r| judged::<snapshot::VirtualMachineSnapshot>(r, validate::snapshot::judge) },
-    Kind { name: "VirtualMachineRestore", review: |r| judged::<snapshot::VirtualMachineRestore>(r, validate::restore::judge) },
-    Kind { name: "VirtualMachineExport", review: |r| judged::<export::VirtualMachineExport>(r, validate::export::judge) },
+    Kind { name: "VirtualMachineSnapshot", review: |r, d| judged::<snapshot::VirtualMachineSnapshot>(r, d, validate::snapshot::judge) },
+    Kind { name: "VirtualMachineRestore", review: |r, d| judged::<snapshot::VirtualMachineRestore>(r, d, validate::restore::judge) },
+    Kind { name: "VirtualMachineExport", review: |r, d| judged::<export::VirtualMachineExport>(r, d, validate::export::judge) },
     Kind {
         name: "VirtualMachineClone",
-        review: |r| defaulted::<clone::VirtualMachineClone>(r, Part::One("spec"), mutate::clone::admit, validate::clone::judge),
+        review: |r, d| defaulted::<clone::VirtualMachineClone>(r, d, Part::One("spec"), mutate::clone::admit, validate::clone::judge),
     },
-    Kind { name: "VirtualMachineBackup", review: |r| judged::<backup::VirtualMachineBackup>(r, validate::backup::judge) },
+    Kind { name: "VirtualMachineBackup", review: |r, d| judged::<backup::VirtualMachineBackup>(r, d, validate::backup::judge) },
     Kind {
         name: "VirtualMachineBackupTracker",
-        review: |r| judged::<backup::VirtualMachineBackupTracker>(r, validate::backup::judge_tracker),
+        review: |r, d| judged::<backup::VirtualMachineBackupTracker>(r, d, validate::backup::judge_tracker),
     },
-    Kind { name: "Plugin", review: |r| judged::<plugin::Plugin>(r, validate::plugin::judge) },
+    Kind { name: "Plugin", review: |r, d| judged::<plugin::Plugin>(r, d, validate::plugin::judge) },
 ];
 
 /// Reviews the object by what its kind asks for.
 pub(super) fn review(request: &Request) -> Verdict {
+    of_kind(request, Depth::Judgement)
+}
+
+/// Fills in what the object leaves open.
+pub(super) fn defaults(request: &Request) -> Verdict {
+    of_kind(request, Depth::Defaults)
+}
+
+fn of_kind(request: &Request, depth: Depth) -> Verdict {
     match KINDS.iter().find(|kind| kind.name == request.kind) {
-        Some(kind) => (kind.review)(request),
+        Some(kind) => (kind.review)(request, depth),
         None => Verdict { allowed: true, object: request.object.clone(), causes: Vec::new(), warnings: Vec::new() },
     }
 }
@@ -92,8 +110,11 @@ enum Part {
 }
 
 /// The road that most kinds take: judge the form, decode, judge. The object stays as it was given.
-fn judged<T: DeserializeOwned>(request: &Request, judge: fn(&T, Option<&T>, &Request, &mut Findings)) -> Verdict {
+fn judged<T: DeserializeOwned>(request: &Request, depth: Depth, judge: fn(&T, Option<&T>, &Request, &mut Findings)) -> Verdict {
     let mut findings = Findings::default();
+    if depth == Depth::Defaults {
+        return answer(request.object.clone(), findings);
+    }
     if let Some((object, old)) = read::<T>(request, &mut findings) {
         let mut own = Findings::default();
         judge(&object, old.as_ref(), request, &mut own);
@@ -106,19 +127,25 @@ fn judged<T: DeserializeOwned>(request: &Request, judge: fn(&T, Option<&T>, &Req
 /// `judge` sees the defaulted object, and the old one when there is one.
 fn defaulted<T: Serialize + DeserializeOwned>(
     request: &Request,
+    depth: Depth,
     part: Part,
     mutate: fn(&mut T, Option<&T>, &Request, &mut Findings),
     judge: fn(&T, Option<&T>, &Request, &mut Findings),
 ) -> Verdict {
     let mut findings = Findings::default();
-    let Some((mut object, old)) = read::<T>(request, &mut findings) else { return answer(request.object.clone(), findings) };
+    let read = match depth {
+        Depth::Judgement => read::<T>(request, &mut findings),
+        // what does not keep it from being read is for the judgement
+        Depth::Defaults => objects::<T>(request).ok().or_else(|| read::<T>(request, &mut findings)),
+    };
+    let Some((mut object, old)) = read else { return answer(request.object.clone(), findings) };
     let before = match part {
         Part::All => None,
         Part::One(name) => serde_json::to_value(&object).ok().and_then(|value| value.get(name).cloned()),
     };
     let mut own = Findings::default();
     mutate(&mut object, old.as_ref(), request, &mut own);
-    if own.causes.is_empty() {
+    if own.causes.is_empty() && depth == Depth::Judgement {
         judge(&object, old.as_ref(), request, &mut own);
     }
     add(own, &mut findings);

@@ -11,6 +11,7 @@ mod existing;
 mod kinds;
 mod live_update;
 pub mod mutate;
+pub mod needs;
 mod path;
 #[cfg(test)]
 mod properties;
@@ -31,6 +32,12 @@ pub use seed::Seed;
 /// Judges an object as the cluster would: reads it, fills in what it leaves open, and says what is wrong with it.
 pub fn review(request: &Request) -> Verdict {
     kinds::review(request)
+}
+
+/// Fills in what an object leaves open, without judging the rest: what others change after this is judged once they are
+/// done. An object that cannot be read, or for which there is no good default, is denied.
+pub fn defaults(request: &Request) -> Verdict {
+    kinds::defaults(request)
 }
 
 /// Judges a change of nothing but the status: of machines, whose status carries requests. Others may change as they like.

@@ -9,6 +9,7 @@
 #![allow(dead_code, unused_imports)]
 
 mod access;
+mod configuration;
 mod error;
 mod events;
 mod expectation;
@@ -22,6 +23,7 @@ mod watch;
 mod write;
 
 pub(crate) use access::{Access, AccessError};
+pub(crate) use configuration::Configuration;
 pub(crate) use error::Error;
 pub(crate) use events::{Recorder, reference};
 pub(crate) use expectation::Expectations;

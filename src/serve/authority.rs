@@ -18,7 +18,7 @@ use super::certificates::{self, CertificateError};
 const LOOK: Duration = Duration::from_secs(2);
 
 /// Authorities, and what goes with them. Empty until it is known.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Authority {
     /// The authorities.
     pub(crate) roots: Arc<RootCertStore>,
@@ -26,6 +26,12 @@ pub(crate) struct Authority {
     pub(crate) names: Vec<String>,
     /// Where the front proxy says who asks.
     pub(crate) headers: UserHeaders,
+}
+
+impl Default for Authority {
+    fn default() -> Self {
+        Self { roots: Arc::new(RootCertStore::empty()), names: Vec::new(), headers: UserHeaders::default() }
+    }
 }
 
 /// The headers by which a front proxy says who asks.

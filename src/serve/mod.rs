@@ -26,6 +26,7 @@ pub(crate) mod shutdown;
 #[cfg(test)]
 mod testing;
 pub(crate) mod tls;
+pub(crate) mod webhooks;
 pub(crate) mod websocket;
 
 pub(crate) use limits::Limits;

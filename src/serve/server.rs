@@ -54,7 +54,7 @@ impl<S: Service> Server<S> {
         let (drain, draining) = watch::channel(false);
         let mut connections = JoinSet::new();
         let stop = async {
-            shutdown.wanted().await;
+            shutdown.asked().await;
             tokio::time::sleep(limits.linger_time).await;
         };
         tokio::pin!(stop);
