@@ -30,11 +30,20 @@ const KINDS: &[Kind] = &[
         name: "VirtualMachineInstance",
         review: |r, d| defaulted::<v1::VirtualMachineInstance>(r, d, Part::All, mutate::vmi::admit, validate::vmi::judge),
     },
-    Kind { name: "VirtualMachine", review: |r, d| defaulted::<v1::VirtualMachine>(r, d, Part::All, mutate::vm::admit, validate::vm::judge) },
+    Kind {
+        name: "VirtualMachine",
+        review: |r, d| defaulted::<v1::VirtualMachine>(r, d, Part::All, mutate::vm::admit, validate::vm::judge),
+    },
     Kind {
         name: "VirtualMachineInstanceMigration",
         review: |r, d| {
-            defaulted::<v1::VirtualMachineInstanceMigration>(r, d, Part::One("metadata"), mutate::migration::admit, validate::migration::judge)
+            defaulted::<v1::VirtualMachineInstanceMigration>(
+                r,
+                d,
+                Part::One("metadata"),
+                mutate::migration::admit,
+                validate::migration::judge,
+            )
         },
     },
     Kind {
@@ -53,7 +62,10 @@ const KINDS: &[Kind] = &[
         name: "VirtualMachineClusterInstancetype",
         review: |r, d| judged::<instancetype::VirtualMachineClusterInstancetype>(r, d, validate::instancetype::judge_cluster),
     },
-    Kind { name: "VirtualMachinePreference", review: |r, d| judged::<instancetype::VirtualMachinePreference>(r, d, validate::preference::judge) },
+    Kind {
+        name: "VirtualMachinePreference",
+        review: |r, d| judged::<instancetype::VirtualMachinePreference>(r, d, validate::preference::judge),
+    },
     Kind {
         name: "VirtualMachineClusterPreference",
         review: |r, d| judged::<instancetype::VirtualMachineClusterPreference>(r, d, validate::preference::judge_cluster),

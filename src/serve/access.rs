@@ -117,7 +117,10 @@ mod tests {
             &names,
         )
         .unwrap();
-        assert_eq!((user.name.as_str(), user.groups.as_slice()), ("jane", ["devs".to_owned(), "system:authenticated".to_owned()].as_slice()));
+        assert_eq!(
+            (user.name.as_str(), user.groups.as_slice()),
+            ("jane", ["devs".to_owned(), "system:authenticated".to_owned()].as_slice())
+        );
         assert_eq!(user.extra.keys().collect::<Vec<_>>(), ["100%zz", "acme.com/project"]);
         assert_eq!(User::from_headers(&headers(&[("X-Remote-Group", "devs")]), &names), None);
         assert_eq!(User::from_headers(&headers(&[("X-Remote-User", "")]), &names), None);

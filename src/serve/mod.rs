@@ -22,15 +22,14 @@ pub(crate) mod reply;
 pub(crate) mod request;
 pub(crate) mod review;
 pub(crate) mod server;
-pub(crate) mod shutdown;
 #[cfg(test)]
 mod testing;
 pub(crate) mod tls;
 pub(crate) mod webhooks;
 pub(crate) mod websocket;
 
+pub(crate) use crate::cluster::Shutdown;
 pub(crate) use limits::Limits;
 pub(crate) use reply::Response;
 pub(crate) use request::Request;
 pub(crate) use server::{Server, Service};
-pub(crate) use shutdown::Shutdown;

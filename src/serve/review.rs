@@ -145,9 +145,7 @@ impl Reply {
     pub(crate) fn change(patch: &impl Serialize) -> Self {
         match serde_json::to_vec(patch) {
             Ok(patch) if patch == b"[]" => Self::allow(),
-            Ok(patch) => {
-                Self { allowed: true, patch: Some(STANDARD.encode(patch)), patch_type: Some("JSONPatch"), ..Self::default() }
-            }
+            Ok(patch) => Self { allowed: true, patch: Some(STANDARD.encode(patch)), patch_type: Some("JSONPatch"), ..Self::default() },
             Err(error) => Self::deny(500, format!("the defaults cannot be written: {error}")),
         }
     }
@@ -163,7 +161,8 @@ impl Reply {
     }
 
     fn invalid(causes: &[Cause]) -> Self {
-        let line = |cause: &Cause| if cause.field.is_empty() { cause.message.clone() } else { format!("{}: {}", cause.field, cause.message) };
+        let line =
+            |cause: &Cause| if cause.field.is_empty() { cause.message.clone() } else { format!("{}: {}", cause.field, cause.message) };
         let message = causes.iter().map(line).collect::<Vec<_>>().join("; ");
         let mut answer = Self::deny(422, message);
         if let Some(status) = &mut answer.status {
@@ -284,7 +283,11 @@ mod tests {
 
     #[test]
     fn causes_become_a_status_that_names_the_fields() {
-        let cause = |field: &str, message: &str| Cause { reason: kubevirt_rs::admission::Reason::Invalid, field: field.into(), message: message.into() };
+        let cause = |field: &str, message: &str| Cause {
+            reason: kubevirt_rs::admission::Reason::Invalid,
+            field: field.into(),
+            message: message.into(),
+        };
         let verdict = Verdict {
             allowed: false,
             object: Value::Null,
@@ -294,7 +297,10 @@ mod tests {
         let reply = json!(Reply::verdict(&verdict));
         assert_eq!(reply["status"]["code"], 422);
         assert_eq!(reply["status"]["message"], "spec.a: must be b; is wrong");
-        assert_eq!(reply["status"]["details"]["causes"][0], json!({"field": "spec.a", "message": "must be b", "reason": "FieldValueInvalid"}));
+        assert_eq!(
+            reply["status"]["details"]["causes"][0],
+            json!({"field": "spec.a", "message": "must be b", "reason": "FieldValueInvalid"})
+        );
         assert_eq!(reply["warnings"], json!(["w"]));
     }
 

@@ -3,12 +3,13 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use crate::cluster::Access;
+
 /// What the role `api` is told when it starts.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The kubeconfig file, outside of a pod; in one, its service account counts
-    #[arg(long, value_name = "FILE")]
-    pub(super) kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) access: Access,
     /// The namespace of the installation [default: that of the pod, or kubevirt]
     #[arg(long, value_name = "NAMESPACE")]
     pub(super) namespace: Option<String>,

@@ -20,8 +20,6 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 pub(crate) use args::Args;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
 use kubevirt_rs::api::v1::TlsProtocolVersion;
 use kubevirt_rs::config::ClusterConfig;
 use tokio::net::TcpListener;
@@ -58,8 +56,8 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
     let address = SocketAddr::new(args.listen, args.port);
     // connections wait in the queue until the rest is there
     let listener = TcpListener::bind(address).await.with_context(|| format!("listen on {address}"))?;
-    let (client, pod_namespace) = client(args).await?;
-    let namespace = args.namespace.clone().or(pod_namespace).unwrap_or_else(|| "kubevirt".to_owned());
+    let client = args.access.connect("virt-api").await?.client;
+    let namespace = args.namespace.clone().or_else(namespace_of_pod).unwrap_or_else(|| "kubevirt".to_owned());
 
     let configuration = Configuration::follow(client.clone(), &namespace);
     let front_proxy = authority::follow(Source::FrontProxy, Some(client.clone()));
@@ -94,21 +92,10 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The client, and the namespace of the pod, if it runs in one.
-async fn client(args: &Args) -> anyhow::Result<(Client, Option<String>)> {
-    let (config, namespace) = match &args.kubeconfig {
-        Some(file) => {
-            let kubeconfig = Kubeconfig::read_from(file).with_context(|| format!("read {}", file.display()))?;
-            let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-            (config.with_context(|| format!("use {}", file.display()))?, None)
-        }
-        None => {
-            let config = Config::incluster().context("find the service account of the pod (outside of one, give --kubeconfig)")?;
-            let namespace = config.default_namespace.clone();
-            (config, Some(namespace))
-        }
-    };
-    Ok((Client::try_from(config).context("make a client")?, namespace))
+/// The namespace that the service account of a pod is of.
+fn namespace_of_pod() -> Option<String> {
+    let text = std::fs::read_to_string("/var/run/secrets/kubernetes.io/serviceaccount/namespace").ok()?;
+    Some(text.trim().to_owned()).filter(|namespace| !namespace.is_empty())
 }
 
 /// Says when what is needed is known. Requests are served before that: they wait for it, or do without.
@@ -161,5 +148,5 @@ fn settings(mut configuration: Configuration) -> watch::Receiver<Settings> {
 
 fn of(config: &ClusterConfig) -> Settings {
     let tls = config.spec().tls_configuration.clone().unwrap_or_default();
-    Settings { only_1_3: tls.min_tls_version == Some(TlsProtocolVersion::VersionTls13), ciphers: tls.ciphers }
+    Settings { only_1_3: tls.min_tls_version == TlsProtocolVersion::VersionTls13, ciphers: tls.ciphers }
 }

@@ -43,13 +43,8 @@ async fn decided(client: &Client, config: &ClusterConfig, question: &Question, e
         Some(name) => instances.get_opt(&name).await?,
         None => None,
     };
-    let observed = Observed {
-        eviction,
-        pod: &pod,
-        owner: owner.as_ref(),
-        instance: instance.as_ref(),
-        dry_run: question.dry_run.unwrap_or_default(),
-    };
+    let observed =
+        Observed { eviction, pod: &pod, owner: owner.as_ref(), instance: instance.as_ref(), dry_run: question.dry_run.unwrap_or_default() };
     let decision = decide(&observed, config);
     if let (Decision::Deny { mark: Some(mark), .. }, Some(instance)) = (&decision, &instance) {
         apply(&instances, instance, mark).await?;

@@ -84,7 +84,7 @@ fn typed(mut object: Value, kind: &str, api_version: &str) -> Value {
 
 /// Reads until nothing is needed that was not looked for. What is not there, or of a kind that the cluster does not
 /// know, is not among what comes back.
-pub(super) async fn read(client: &Client, presets: &Presets, needs: impl Fn(&[Value]) -> Vec<Need>) -> Result<Vec<Value>, LookupError> {
+pub(crate) async fn read(client: &Client, presets: &Presets, needs: impl Fn(&[Value]) -> Vec<Need>) -> Result<Vec<Value>, LookupError> {
     let mut known = Vec::new();
     let mut asked: Vec<Need> = Vec::new();
     for _ in 0..ROUNDS {

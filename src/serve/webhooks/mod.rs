@@ -2,7 +2,7 @@
 
 mod eviction;
 mod launcher_pod;
-mod lookup;
+pub(crate) mod lookup;
 
 use kube::Client;
 use kubevirt_rs::admission::{self, Operation, Request as Judged, Seed, Verdict};
@@ -13,7 +13,7 @@ use super::review::{self, Question, Reply};
 use super::{Request, Response};
 use crate::cluster::Configuration;
 
-pub(crate) use lookup::Presets;
+pub(crate) use lookup::{LookupError, Presets};
 
 /// How long the first questions wait for the configuration: API servers wait 10 s.
 const CONFIGURATION: std::time::Duration = std::time::Duration::from_secs(5);
@@ -47,7 +47,10 @@ impl Gate {
         };
         if resource.group != webhook.group || !webhook.resources.contains(&whole.as_str()) {
             let wanted = webhook.resources.join(" or ");
-            return Reply::deny(400, format!("{} judges {wanted} of the group {:?}, not {whole} of {:?}", webhook.path, webhook.group, resource.group));
+            return Reply::deny(
+                400,
+                format!("{} judges {wanted} of the group {:?}, not {whole} of {:?}", webhook.path, webhook.group, resource.group),
+            );
         }
         let Some(config) = self.configuration.known(CONFIGURATION).await else {
             return Reply::deny(503, "the configuration of the cluster is not known yet; try again");
@@ -56,7 +59,9 @@ impl Gate {
             Asks::Eviction => eviction::judge(&self.client, &config, &question).await,
             Asks::LauncherPod => launcher_pod::complete(&self.client, &config, &question).await,
             Asks::Defaults => self.review(&question, &config, admission::needs::needs, defaulted).await,
-            Asks::Judgement => self.review(&question, &config, admission::needs::needs, |request| Reply::verdict(&admission::review(request))).await,
+            Asks::Judgement => {
+                self.review(&question, &config, admission::needs::needs, |request| Reply::verdict(&admission::review(request))).await
+            }
             Asks::StatusJudgement => {
                 let judge = |request: &Judged| Reply::verdict(&admission::review_status(request));
                 self.review(&question, &config, admission::needs::status_needs, judge).await
