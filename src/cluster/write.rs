@@ -102,6 +102,18 @@ impl Cluster {
         }
     }
 
+    /// Reads what lies at a path, of a kind that this program has no type for.
+    pub(crate) async fn read(&self, path: &str) -> Result<Value, Error> {
+        self.send(Method::GET, path, None, Vec::new()).await
+    }
+
+    /// Asks the API server something by an object that it answers and does not keep, such as a SubjectAccessReview.
+    pub(crate) async fn ask<K: Object>(&self, question: &K) -> Result<K, Error> {
+        let place = Place::of(question);
+        let path = K::url_path(&(), place.namespace.filter(|n| !n.is_empty()));
+        self.send(Method::POST, &path, Some("application/json"), body(question)?).await
+    }
+
     /// Makes an object and gives it as the API server has it.
     pub(crate) async fn create<K: Object>(&self, object: &K) -> Result<K, Error> {
         let place = Place::of(object);

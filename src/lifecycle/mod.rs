@@ -3,6 +3,7 @@
 pub mod action;
 pub mod conditions;
 pub mod migrations;
+pub mod node;
 pub mod owner;
 pub mod patch;
 pub mod persistent_state;

@@ -21,6 +21,7 @@ pub(crate) use live_update::cpu_count;
 pub(crate) use network::is_ordinal as is_ordinal_link;
 pub use observe::Observed;
 pub use pods::{current_pod, is_down, is_going_down, is_ready};
+pub use topology::needs_frequency;
 
 pub(crate) use volume_status::claim_info;
 

@@ -16,7 +16,7 @@ fn wants(instance: &VirtualMachineInstance) -> bool {
 }
 
 /// Whether the guest's start has to wait until the frequency is known.
-pub(super) fn needs_frequency(instance: &VirtualMachineInstance) -> bool {
+pub fn needs_frequency(instance: &VirtualMachineInstance) -> bool {
     instance.spec.architecture == "amd64" && wants(instance)
 }
 

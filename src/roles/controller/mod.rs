@@ -1,12 +1,144 @@
 //! Turns VirtualMachines into instances, and instances into pods.
+//!
+//! Every controller goes the same five steps: [`observe`] reads the stores, [`validate`] judges what is to be made, the
+//! plan is `lifecycle`'s, [`apply`] carries it out, [`report`] tells of it. A pass hangs on nothing but what is there, so
+//! it does not matter how often, and after which change, it is made.
 
+mod apply;
 mod args;
+mod item;
+mod observe;
+mod pass;
+mod report;
+mod settings;
+mod stores;
+mod validate;
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 pub(crate) use args::Args;
 
+use anyhow::Context as _;
+use k8s_openapi::jiff::Timestamp;
+use kubevirt_rs::admission::Seed;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::cluster::{Cluster, Election, Expectations, Queue, Recorder, Shutdown};
+use item::Item;
+use settings::Settings;
+use stores::Stores;
+
+/// The name under which the controller writes and leads, as tools expect it.
+const COMPONENT: &str = "virt-controller";
+/// So long passes may take to come to their end once the end is asked for.
+const LAST_PASSES: Duration = Duration::from_secs(3);
+
+/// What the controllers share.
+struct Controller {
+    cluster: Cluster,
+    stores: Arc<Stores>,
+    settings: Arc<Settings>,
+    queue: Arc<Queue<Item>>,
+    expectations: Expectations<Item>,
+    recorder: Recorder,
+    installed: Installed,
+    /// The namespace of the roles.
+    namespace: String,
+}
+
+/// How this installation makes pods.
+struct Installed {
+    image: String,
+    sidecar_shim_image: String,
+    image_pull_secret: String,
+    qemu_timeout: u32,
+}
+
 /// Runs the role until it is asked to stop.
-pub(crate) fn run(_args: &Args) -> ExitCode {
-    super::absent("controller")
+pub(crate) fn run(args: &Args) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tracing::error!("start the threads: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let done = runtime.block_on(serve(args));
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve(args: &Args) -> anyhow::Result<()> {
+    let shutdown = Shutdown::on_signals().context("listen to signals")?;
+    let cluster = args.access.connect(COMPONENT).await?;
+    let host = host_name();
+    let recorder = Recorder::start(&cluster, &host, &shutdown);
+    let (stores, queue, settings) = (Stores::new(), Arc::<Queue<Item>>::default(), Arc::<Settings>::default());
+    stores.follow(&cluster, &queue, &settings, &recorder, &shutdown);
+    // A stand-by has its stores filled, so that it can begin at once.
+    if shutdown.unless(stores.ready()).await.is_none() {
+        return Ok(());
+    }
+    tracing::info!("everything is listed: {} machines, {} instances, {} pods", stores.machines.len(), stores.instances.len(), stores.pods.len());
+    let identity = format!("{host}_{}", random_seed().uuid(0));
+    let election = Election::new(&cluster, &args.namespace, COMPONENT, &identity);
+    let Some(mut leadership) = election.win(&shutdown).await else {
+        return Ok(());
+    };
+    let controller = Arc::new(Controller {
+        cluster,
+        stores,
+        settings,
+        queue,
+        expectations: Expectations::default(),
+        recorder,
+        installed: Installed {
+            image: args.launcher_image.clone(),
+            sidecar_shim_image: args.sidecar_shim_image.clone().unwrap_or_else(|| args.launcher_image.clone()),
+            image_pull_secret: args.image_pull_secret.clone(),
+            qemu_timeout: args.launcher_qemu_timeout,
+        },
+        namespace: args.namespace.clone(),
+    });
+    let mut workers = JoinSet::new();
+    for _ in 0..args.workers.max(1) {
+        let (controller, shutdown) = (controller.clone(), shutdown.clone());
+        workers.spawn(async move { controller.queue.work(&shutdown, |item| controller.pass(item)).await });
+    }
+    tokio::select! {
+        () = leadership.keep() => {
+            // Someone else may lead by now: nothing more is written, not even the end of what is in hand.
+            workers.abort_all();
+            anyhow::bail!("stop: the lease is lost");
+        }
+        () = shutdown.asked() => {}
+    }
+    let _ = timeout(LAST_PASSES, workers.join_all()).await;
+    leadership.release().await;
+    Ok(())
+}
+
+/// The name of the pod or machine.
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    Some(name.trim()).filter(|name| !name.is_empty()).unwrap_or(COMPONENT).to_owned()
+}
+
+fn random_seed() -> Seed {
+    Seed(rand::random())
+}
+
+/// The time as conditions tell it: to the second, as every other controller does.
+fn now() -> Timestamp {
+    let now = Timestamp::now();
+    Timestamp::from_second(now.as_second()).unwrap_or(now)
 }

@@ -43,12 +43,19 @@ pub fn admit(vmi: &mut VirtualMachineInstance, old: Option<&VirtualMachineInstan
 fn create(vmi: &mut VirtualMachineInstance, request: &Request, findings: &mut Findings) -> Result<(), Cause> {
     presets::apply(vmi, request.cluster)?;
     defaults(vmi, request.config, request.seed)?;
-    vmi.metadata.finalizers.get_or_insert_default().push(names::VIRTUAL_MACHINE_INSTANCE_FINALIZER.to_owned());
+    // An instance that a controller makes has been through this once already.
+    let finalizers = vmi.metadata.finalizers.get_or_insert_default();
+    if !finalizers.iter().any(|f| f == names::VIRTUAL_MACHINE_INSTANCE_FINALIZER) {
+        finalizers.push(names::VIRTUAL_MACHINE_INSTANCE_FINALIZER.to_owned());
+    }
     vmi.status.phase = VirtualMachineInstancePhase::Pending;
-    vmi.status.phase_transition_timestamps.push(VirtualMachineInstancePhaseTransitionTimestamp {
-        phase: VirtualMachineInstancePhase::Pending,
-        phase_transition_timestamp: Some(Time(request.now)),
-    });
+    let times = &mut vmi.status.phase_transition_timestamps;
+    if !times.iter().any(|t| t.phase == VirtualMachineInstancePhase::Pending) {
+        times.push(VirtualMachineInstancePhaseTransitionTimestamp {
+            phase: VirtualMachineInstancePhase::Pending,
+            phase_transition_timestamp: Some(Time(request.now)),
+        });
+    }
     if vmi.metadata.annotations.iter().flatten().any(|(key, _)| key.contains("virtualmachinepreset")) {
         findings.warn(PRESETS_DEPRECATED);
     }

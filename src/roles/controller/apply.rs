@@ -1,0 +1,203 @@
+//! Carries plans out: one `match` for each controller. The first action that fails ends the plan.
+
+use k8s_openapi::api::apps::v1::ControllerRevision;
+use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
+use kubevirt_rs::api::cdi::DataVolume;
+use kubevirt_rs::api::names;
+use kubevirt_rs::api::v1::{VirtualMachine, VirtualMachineInstance, VirtualMachineInstanceReplicaSet};
+use kubevirt_rs::lifecycle::action::Action;
+use kubevirt_rs::lifecycle::{node, replicaset, vmi};
+use kubevirt_rs::pod::{Claim, Context, Purpose, attachment};
+use serde_json::json;
+
+use super::Controller;
+use super::item::Item;
+use super::settings::Effective;
+use super::validate::{self, Asker};
+use crate::cluster::{Deletion, Error, Key, Object, Store};
+
+/// Around whom a plan is carried out.
+pub(super) struct Scene<'a> {
+    /// The object of the pass.
+    pub(super) item: &'a Item,
+    /// Its key.
+    pub(super) key: &'a Key,
+    /// What the events are about.
+    pub(super) about: k8s_openapi::api::core::v1::ObjectReference,
+    /// The configuration that the pass began with.
+    pub(super) effective: &'a Effective,
+    /// Around the instance, if the pass is about one.
+    pub(super) instance: Option<&'a vmi::Observed>,
+}
+
+impl Controller {
+    /// The next pass of the item waits until this write is seen.
+    fn expect<K: Object>(&self, item: &Item, store: &Store<K>, written: &K) {
+        self.expectations.expect(item.clone(), store.seen(), written.meta().resource_version.as_deref());
+    }
+
+    /// Carries out an action of the machine's or the instance's controller.
+    pub(super) async fn apply(&self, scene: &Scene<'_>, action: &Action) -> Result<(), Error> {
+        let Scene { item, key, .. } = *scene;
+        let (namespace, name, stores) = (Some(&*key.namespace), &*key.name, &self.stores);
+        match action {
+            Action::PatchMachine(patch) => {
+                let written = self.cluster.patch::<VirtualMachine>(namespace, name, patch).await?;
+                self.expect(item, &stores.machines, &written);
+            }
+            Action::PatchMachineStatus(patch) => {
+                let written = self.cluster.patch_subresource::<VirtualMachine>(namespace, name, "status", patch).await?;
+                self.expect(item, &stores.machines, &written);
+            }
+            Action::CreateInstance(instance) => {
+                let written = self.create_instance(scene, instance).await?;
+                self.expect(item, &stores.instances, &written);
+            }
+            Action::PatchInstance(patch) => {
+                let written = self.cluster.patch::<VirtualMachineInstance>(namespace, name, patch).await?;
+                self.expect(item, &stores.instances, &written);
+            }
+            Action::UpdateInstance(instance) => {
+                let written = self.cluster.replace::<VirtualMachineInstance>(instance).await?;
+                self.expect(item, &stores.instances, &written);
+            }
+            Action::DeleteInstance { uid } => {
+                self.cluster.delete::<VirtualMachineInstance>(namespace, name, &Deletion::of(Some(uid))).await?;
+            }
+            Action::CreateDataVolume(made) => {
+                let written = self.cluster.create::<DataVolume>(made).await?;
+                self.expect(item, &stores.data_volumes, &written);
+            }
+            Action::PatchDataVolume { name, patch } => {
+                let written = self.cluster.patch::<DataVolume>(namespace, name, patch).await?;
+                self.expect(item, &stores.data_volumes, &written);
+            }
+            Action::CreateRevision(made) => match self.cluster.create::<ControllerRevision>(made).await {
+                Ok(written) => self.expect(item, &stores.revisions, &written),
+                // Its name says what it keeps.
+                Err(Error::AlreadyExists(_)) => {}
+                Err(error) => return Err(error),
+            },
+            Action::DeleteRevision { name } => {
+                self.cluster.delete::<ControllerRevision>(namespace, name, &Deletion::default()).await?;
+            }
+            Action::CreateClaim(made) => {
+                let written = self.cluster.create::<PersistentVolumeClaim>(made).await?;
+                self.expect(item, &stores.claims, &written);
+            }
+            Action::PatchClaim { name, patch } => {
+                let written = self.cluster.patch::<PersistentVolumeClaim>(namespace, name, patch).await?;
+                self.expect(item, &stores.claims, &written);
+            }
+            Action::CreatePod(made) => {
+                let written = self.cluster.create::<Pod>(made).await?;
+                self.expect(item, &stores.pods, &written);
+            }
+            Action::CreateAttachmentPod { launcher, volumes, populate } => {
+                let pod = attachment_pod(scene, launcher, volumes, *populate)?;
+                let written = self.cluster.create::<Pod>(&pod).await?;
+                self.expect(item, &stores.pods, &written);
+            }
+            Action::PatchPod { name, patch } => {
+                let written = self.cluster.patch::<Pod>(namespace, name, patch).await?;
+                self.expect(item, &stores.pods, &written);
+            }
+            Action::SetPodCondition { name, condition } => {
+                let patch = json!({"status": {"conditions": [condition]}});
+                let written = self.cluster.merge_strategic::<Pod>(namespace, name, Some("status"), &patch).await?;
+                self.expect(item, &stores.pods, &written);
+            }
+            Action::DeletePod { name, grace_seconds } => {
+                let deletion = Deletion { grace_seconds: *grace_seconds, ..Deletion::default() };
+                self.cluster.delete::<Pod>(namespace, name, &deletion).await?;
+            }
+            Action::Record(event) => self.tell(&scene.about, event),
+            Action::LookAgain { seconds } => self.queue.add_after(item.clone(), std::time::Duration::from_secs(*seconds)),
+        }
+        Ok(())
+    }
+
+    /// Makes an instance, defaulted and judged.
+    async fn create_instance(&self, scene: &Scene<'_>, wanted: &VirtualMachineInstance) -> Result<VirtualMachineInstance, Error> {
+        let presets = self.stores.presets.in_namespace(&scene.key.namespace);
+        let asker = Asker { namespace: &self.namespace, seed: super::random_seed(), now: super::now() };
+        let judged = validate::instance(wanted, &presets, &scene.effective.config, &asker).map_err(Error::Refused)?;
+        self.cluster.create(&judged).await
+    }
+
+    /// Carries out an action of a set's controller.
+    pub(super) async fn apply_to_set(&self, scene: &Scene<'_>, action: &replicaset::Action) -> Result<(), Error> {
+        use replicaset::Action;
+        let Scene { item, key, .. } = *scene;
+        let (namespace, name) = (Some(&*key.namespace), &*key.name);
+        match action {
+            Action::PatchSet(patch) => {
+                let written = self.cluster.patch::<VirtualMachineInstanceReplicaSet>(namespace, name, patch).await?;
+                self.expect(item, &self.stores.sets, &written);
+            }
+            Action::PatchStatus(patch) => {
+                let written = self.cluster.patch_subresource::<VirtualMachineInstanceReplicaSet>(namespace, name, "status", patch).await?;
+                self.expect(item, &self.stores.sets, &written);
+            }
+            Action::PatchInstance { name, patch } => {
+                let written = self.cluster.patch::<VirtualMachineInstance>(namespace, name, patch).await?;
+                self.expect(item, &self.stores.instances, &written);
+            }
+            Action::Create(instance) => {
+                let written = self.create_instance(scene, instance).await?;
+                self.expect(item, &self.stores.instances, &written);
+            }
+            Action::Delete { name, uid } => {
+                self.cluster.delete::<VirtualMachineInstance>(namespace, name, &Deletion::of(Some(uid))).await?;
+            }
+            Action::Record(event) => self.tell(&scene.about, event),
+        }
+        Ok(())
+    }
+
+    /// Carries out an action of the controller of nodes.
+    pub(super) async fn apply_to_node(&self, scene: &Scene<'_>, action: &node::Action) -> Result<(), Error> {
+        use node::Action;
+        match action {
+            Action::MarkUnschedulable => {
+                let patch = json!({"metadata": {"labels": {names::NODE_SCHEDULABLE: "false"}}});
+                let written = self.cluster.merge::<Node>(None, &scene.key.name, None, &patch).await?;
+                self.expect(scene.item, &self.stores.nodes, &written);
+            }
+            Action::FailInstance { namespace, name, patch } => {
+                let written = self.cluster.patch::<VirtualMachineInstance>(Some(namespace), name, patch).await?;
+                self.expect(scene.item, &self.stores.instances, &written);
+            }
+            Action::RecordAboutInstance { namespace, name, event } => {
+                if let Some(instance) = self.stores.instances.get(&Key::new(namespace, name)) {
+                    self.tell(&crate::cluster::reference(&instance), event);
+                }
+            }
+            Action::Record(event) => self.tell(&scene.about, event),
+            Action::LookAgain { seconds } => {
+                self.queue.add_after(scene.item.clone(), std::time::Duration::from_secs(*seconds));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The pod that holds volumes for a guest that runs.
+fn attachment_pod(scene: &Scene<'_>, launcher: &str, names: &[String], populate: bool) -> Result<Pod, Error> {
+    let missing = |what: &str| Error::NotFound(format!("{what} of the attachment pod"));
+    let observed = scene.instance.ok_or_else(|| missing("the instance"))?;
+    let launcher =
+        observed.pods.iter().find(|p| p.metadata.name.as_deref() == Some(launcher)).ok_or_else(|| missing("the launcher"))?;
+    let claims = observed.claims.iter().map(|c| (c.metadata.name.clone().unwrap_or_default(), Claim::from(c))).collect();
+    let context = Context { claims, ..observed.context.clone() };
+    let (instance, config) = (&observed.instance, &scene.effective.config);
+    let volumes: Vec<_> = instance.spec.volumes.iter().filter(|v| names.contains(&v.name)).collect();
+    let pod = if populate {
+        let volume = volumes.first().ok_or_else(|| missing("the volume"))?;
+        let claim = kubevirt_rs::lifecycle::volumes::claim_name(volume).unwrap_or_default();
+        attachment::trigger(volume, claim, launcher, instance, config, &Context { purpose: Purpose::Run, ..context })
+    } else {
+        attachment::render(&volumes, launcher, instance, config, &context)
+    };
+    pod.map_err(|error| Error::Refused(error.to_string()))
+}
