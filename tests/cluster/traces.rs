@@ -115,8 +115,7 @@ pub(crate) fn deleting_leaves_nothing(cluster: &Cluster) {
         let old = uid(&it.vmi);
         namespace.until("vmi/vm-tiny", "another instance", BOOT, |vmi| vmi["metadata"]["uid"] != old.as_str());
         // a kubelet registers its node when it starts
-        let output =
-            cluster.on_node(&it.node, &["sh", "-c", &format!("kill $(pgrep -f 'testcluster kubelet .*--hostname-override {}')", it.node)]);
+        let output = cluster.on_node(&it.node, &["sh", "-c", "kill $(cat /run/kubelet.pid)"]);
         assert!(output.status.success(), "{}", text(&output.stderr));
         cluster.until(&format!("{} is ready again", it.node), BOOT, || {
             cluster.find(&[&format!("node/{}", it.node)]).filter(|node| condition(node, "Ready", "True"))
