@@ -5,9 +5,9 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::action::Event;
+use super::owner;
 use super::patch::Patch;
 use super::vm::is_final;
-use super::owner;
 use crate::api::names;
 use crate::api::v1::{VirtualMachineInstance, VirtualMachineInstancePhase as Phase};
 
@@ -146,7 +146,9 @@ mod tests {
     }
 
     fn instance(phase: &str) -> VirtualMachineInstance {
-        yaml(&format!("{{metadata: {{namespace: a, name: b, uid: u}}, spec: {{domain: {{devices: {{}}}}}}, status: {{nodeName: n, phase: {phase}}}}}"))
+        yaml(&format!(
+            "{{metadata: {{namespace: a, name: b, uid: u}}, spec: {{domain: {{devices: {{}}}}}}, status: {{nodeName: n, phase: {phase}}}}}"
+        ))
     }
 
     fn pod(phase: &str, state: &str) -> Pod {

@@ -186,8 +186,7 @@ impl Controller {
 fn attachment_pod(scene: &Scene<'_>, launcher: &str, names: &[String], populate: bool) -> Result<Pod, Error> {
     let missing = |what: &str| Error::NotFound(format!("{what} of the attachment pod"));
     let observed = scene.instance.ok_or_else(|| missing("the instance"))?;
-    let launcher =
-        observed.pods.iter().find(|p| p.metadata.name.as_deref() == Some(launcher)).ok_or_else(|| missing("the launcher"))?;
+    let launcher = observed.pods.iter().find(|p| p.metadata.name.as_deref() == Some(launcher)).ok_or_else(|| missing("the launcher"))?;
     let claims = observed.claims.iter().map(|c| (c.metadata.name.clone().unwrap_or_default(), Claim::from(c))).collect();
     let context = Context { claims, ..observed.context.clone() };
     let (instance, config) = (&observed.instance, &scene.effective.config);

@@ -88,7 +88,12 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
     if shutdown.unless(stores.ready()).await.is_none() {
         return Ok(());
     }
-    tracing::info!("everything is listed: {} machines, {} instances, {} pods", stores.machines.len(), stores.instances.len(), stores.pods.len());
+    tracing::info!(
+        "everything is listed: {} machines, {} instances, {} pods",
+        stores.machines.len(),
+        stores.instances.len(),
+        stores.pods.len()
+    );
     let identity = format!("{host}_{}", random_seed().uuid(0));
     let election = Election::new(&cluster, &args.namespace, COMPONENT, &identity);
     let Some(mut leadership) = election.win(&shutdown).await else {

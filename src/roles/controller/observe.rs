@@ -99,11 +99,7 @@ impl Controller {
 
     /// Asks whether the machine's service account may copy what the machine clones from other namespaces, for each
     /// DataVolume that is still to be made.
-    async fn clone_verdicts(
-        &self,
-        machine: &VirtualMachine,
-        there: &[DataVolume],
-    ) -> Result<BTreeMap<String, Result<(), String>>, Error> {
+    async fn clone_verdicts(&self, machine: &VirtualMachine, there: &[DataVolume]) -> Result<BTreeMap<String, Result<(), String>>, Error> {
         let own = machine.metadata.namespace.as_deref().unwrap_or_default();
         let mut verdicts = BTreeMap::new();
         for template in &machine.spec.data_volume_templates {
@@ -164,7 +160,8 @@ impl Controller {
         };
         let uid = instance.metadata.uid.as_deref().unwrap_or_default();
         let mut pods = self.stores.pods.by(OWNER, uid);
-        let attached: Vec<Pod> = pods.iter().filter_map(|p| p.metadata.uid.as_deref()).flat_map(|uid| self.stores.pods.by(OWNER, uid)).collect();
+        let attached: Vec<Pod> =
+            pods.iter().filter_map(|p| p.metadata.uid.as_deref()).flat_map(|uid| self.stores.pods.by(OWNER, uid)).collect();
         pods.extend(attached);
         let has_launcher = !pods.is_empty();
         let claims = self.claims_of_instance(&instance);
@@ -187,7 +184,8 @@ impl Controller {
     fn claims_of_instance(&self, instance: &VirtualMachineInstance) -> Vec<PersistentVolumeClaim> {
         let namespace = instance.metadata.namespace.as_deref().unwrap_or_default();
         let spec = &instance.spec;
-        let beneath = spec.volumes.iter().filter_map(|v| v.ephemeral.as_ref()?.persistent_volume_claim.as_ref()).map(|c| c.claim_name.as_str());
+        let beneath =
+            spec.volumes.iter().filter_map(|v| v.ephemeral.as_ref()?.persistent_volume_claim.as_ref()).map(|c| c.claim_name.as_str());
         let utility = spec.utility_volumes.iter().map(|v| v.claim_name.as_str());
         let names: BTreeSet<_> = spec.volumes.iter().filter_map(volumes::claim_name).chain(beneath).chain(utility).collect();
         let mut claims: Vec<_> = names.into_iter().filter_map(|name| self.stores.claims.get(&Key::new(namespace, name))).collect();
@@ -203,7 +201,8 @@ impl Controller {
     fn data_volumes_behind(&self, instance: &VirtualMachineInstance, claims: &[PersistentVolumeClaim]) -> Vec<DataVolume> {
         let namespace = instance.metadata.namespace.as_deref().unwrap_or_default();
         let named = instance.spec.volumes.iter().filter_map(volumes::claim_name);
-        let filling = claims.iter().filter_map(|c| owner::controller(&c.metadata)).filter(|o| o.kind == "DataVolume").map(|o| o.name.as_str());
+        let filling =
+            claims.iter().filter_map(|c| owner::controller(&c.metadata)).filter(|o| o.kind == "DataVolume").map(|o| o.name.as_str());
         let names: BTreeSet<_> = named.chain(filling).collect();
         names.into_iter().filter_map(|name| self.stores.data_volumes.get(&Key::new(namespace, name))).collect()
     }
@@ -229,9 +228,12 @@ impl Controller {
         }
         let taken: BTreeSet<u32> = self.stores.instances.all().iter().filter_map(|i| i.status.vsockcid).collect();
         // Begin somewhere else for each guest, so that two which start at once don't take the same.
-        let begin = instance.metadata.uid.iter().flat_map(|uid| uid.bytes()).fold(FIRST_VSOCK_ADDRESS, |hash, byte| {
-            hash.wrapping_mul(16_777_619) ^ u32::from(byte)
-        });
+        let begin = instance
+            .metadata
+            .uid
+            .iter()
+            .flat_map(|uid| uid.bytes())
+            .fold(FIRST_VSOCK_ADDRESS, |hash, byte| hash.wrapping_mul(16_777_619) ^ u32::from(byte));
         let begin = begin.max(FIRST_VSOCK_ADDRESS);
         (begin..u32::MAX).chain(FIRST_VSOCK_ADDRESS..begin).find(|address| !taken.contains(address))
     }

@@ -75,9 +75,14 @@ fn claims_of(namespace: Option<&str>, of: &[Volume]) -> Vec<String> {
 fn claims_of_machine(machine: &VirtualMachine) -> Vec<String> {
     let namespace = machine.metadata.namespace.as_deref();
     let mut named = machine.spec.template.as_ref().map_or_else(Vec::new, |t| claims_of(namespace, &t.spec.volumes));
-    named.extend(machine.spec.data_volume_templates.iter().filter_map(|t| t.metadata.name.as_ref()).map(|name| {
-        format!("{}/{name}", namespace.unwrap_or_default())
-    }));
+    named.extend(
+        machine
+            .spec
+            .data_volume_templates
+            .iter()
+            .filter_map(|t| t.metadata.name.as_ref())
+            .map(|name| format!("{}/{name}", namespace.unwrap_or_default())),
+    );
     // What is cloned has to be there first.
     named.extend(machine.spec.data_volume_templates.iter().filter_map(|t| t.spec.source.as_ref()?.pvc.as_ref()).map(|source| {
         let of = Some(source.namespace.as_str()).filter(|n| !n.is_empty()).or(namespace);
