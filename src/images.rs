@@ -81,7 +81,8 @@ pub(crate) fn describe(path: &Path) -> Result<Image, ImageError> {
     Ok(Image { path, format })
 }
 
-fn in_folder(path: &Path, wanted: Option<&str>) -> Result<PathBuf, ImageError> {
+/// The disk image in a folder that holds what its container would.
+pub(crate) fn in_folder(path: &Path, wanted: Option<&str>) -> Result<PathBuf, ImageError> {
     let list = |folder: &Path| -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(folder)
             .into_iter()

@@ -8,14 +8,31 @@
 //!
 //! The state here is owned by one task; it is told the time, and asks for nothing.
 //!
-//! What travels between the handler of a node and a launcher is here too: [`order`] downwards, [`status`] upwards.
+//! What travels between the handler of a node and a launcher is here too: [`order`] downwards, [`status`] upwards; and
+//! how what libvirt ([`live`]) and the guest's agent ([`agent`]) say is read.
 
+pub mod agent;
+pub mod live;
 pub mod order;
 pub mod status;
 
 use std::time::Duration;
 
 use serde::Serialize;
+
+use crate::api::v1::VirtualMachineInstance;
+
+/// How long a guest has to power off when its machine does not say.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// How long a guest has to power off. One that cannot be asked, having no ACPI, gets no time.
+pub fn grace_period(vmi: &VirtualMachineInstance) -> Duration {
+    let spec = &vmi.spec;
+    if spec.domain.features.as_ref().is_some_and(|features| features.acpi.enabled == Some(false)) {
+        return Duration::ZERO;
+    }
+    spec.termination_grace_period_seconds.map_or(GRACE, |seconds| Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
+}
 
 /// How often the power button is pressed: a guest that is still booting does not see the first time.
 const PRESS_EVERY: Duration = Duration::from_secs(3);
@@ -28,6 +45,8 @@ const SAME: Duration = Duration::from_secs(1);
 pub enum Input {
     /// Somebody wants the guest to stop.
     Stop(Reason),
+    /// Somebody wants it to end at once.
+    Destroy,
     /// QEMU has ended.
     Ended(End),
     /// The guest's kernel reported a panic.
@@ -157,6 +176,7 @@ impl Guest {
                 self.panicked = true;
                 vec![]
             }
+            (State::Running | State::Stopping { .. }, Input::Destroy) => self.end(None),
             (State::Running, Input::Stop(reason)) if self.grace.is_zero() => self.end(Some(reason)),
             (State::Running, Input::Stop(reason)) => {
                 self.state = State::Stopping { reason, since: now, pressed: now, asked_agent: false };
@@ -208,8 +228,6 @@ impl Guest {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const GRACE: Duration = Duration::from_secs(30);
 
     fn s(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
@@ -269,6 +287,29 @@ mod tests {
         guest.step(Input::Stop(Reason::Asked), s(10));
         assert_eq!(guest.step(Input::Stop(Reason::Asked), Duration::from_millis(10_050)), []);
         assert_eq!(guest.step(Input::Stop(Reason::Asked), s(12)), [Action::Destroy]);
+    }
+
+    #[test]
+    fn a_guest_that_is_to_end_at_once_is_ended_once() {
+        let mut guest = Guest::new(GRACE);
+        assert_eq!(guest.step(Input::Destroy, s(1)), [Action::Destroy]);
+        assert_eq!(guest.step(Input::Destroy, s(2)), []);
+        guest.step(Input::Ended(End::Destroyed), s(3));
+        assert_eq!(guest.outcome(), Some(Outcome::Killed));
+    }
+
+    #[test]
+    fn the_machine_says_how_long_it_has() {
+        for (spec, seconds) in [
+            (r#"{"domain": {"devices": {}}}"#, 30),
+            (r#"{"terminationGracePeriodSeconds": 5, "domain": {"devices": {}}}"#, 5),
+            (r#"{"terminationGracePeriodSeconds": 0, "domain": {"devices": {}}}"#, 0),
+            (r#"{"domain": {"devices": {}, "features": {"acpi": {"enabled": false}}}}"#, 0),
+            (r#"{"domain": {"devices": {}, "features": {"acpi": {}}}}"#, 30),
+        ] {
+            let vmi: VirtualMachineInstance = serde_json::from_str(&format!(r#"{{"spec": {spec}}}"#)).unwrap();
+            assert_eq!(grace_period(&vmi), s(seconds), "{spec}");
+        }
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use kubevirt_rs::guest::status::{State, StateReason};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use virt::sys;
 
-use super::Lifecycle;
-use super::events;
+use super::{Event, events, state};
 
 /// Why a call of libvirt failed.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -58,8 +58,14 @@ impl Connection {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The life of every domain from now on.
-    pub(crate) fn lifecycle(&self) -> Result<mpsc::UnboundedReceiver<Lifecycle>, LibvirtError> {
+    /// The version of the daemon: millions for the major, thousands for the minor part.
+    pub(crate) async fn version(&self) -> Result<u32, LibvirtError> {
+        let connection = Arc::clone(&self.inner);
+        blocking("ask for the version of libvirt", move || connection.get_lib_version()).await
+    }
+
+    /// What happens to every domain from now on.
+    pub(crate) fn events(&self) -> Result<mpsc::UnboundedReceiver<Event>, LibvirtError> {
         events::register(&self.inner)
     }
 
@@ -109,6 +115,41 @@ impl Domain {
     /// Ends QEMU.
     pub(crate) async fn destroy(&self) -> Result<(), LibvirtError> {
         self.call("end the domain", virt::domain::Domain::destroy).await
+    }
+
+    /// Stops the guest's processors.
+    pub(crate) async fn suspend(&self) -> Result<(), LibvirtError> {
+        self.call("pause the domain", virt::domain::Domain::suspend).await.map(drop)
+    }
+
+    /// Presses the reset button: the guest starts anew at once.
+    pub(crate) async fn reset(&self) -> Result<(), LibvirtError> {
+        self.call("reset the domain", virt::domain::Domain::reset).await.map(drop)
+    }
+
+    /// Asks the guest to start anew, by its agent or by the power button.
+    pub(crate) async fn reboot(&self, by_agent: bool) -> Result<(), LibvirtError> {
+        let how = if by_agent { sys::VIR_DOMAIN_REBOOT_GUEST_AGENT } else { sys::VIR_DOMAIN_REBOOT_ACPI_POWER_BTN };
+        self.call("reboot the domain", move |d| d.reboot(how)).await
+    }
+
+    /// Its state, and what led to it.
+    pub(crate) async fn state(&self) -> Result<(State, StateReason), LibvirtError> {
+        self.call("ask for the state of the domain", virt::domain::Domain::get_state)
+            .await
+            .map(|(state, reason)| state::understand(state, reason))
+    }
+
+    /// Its definition, as it runs.
+    pub(crate) async fn xml(&self) -> Result<String, LibvirtError> {
+        self.call("ask for the definition of the domain", |d| d.get_xml_desc(0)).await
+    }
+
+    /// A command of the agent inside the guest, and its answer. `seconds` is how long it may take; `None`: as libvirt
+    /// finds right.
+    pub(crate) async fn agent(&self, command: String, seconds: Option<i32>) -> Result<String, LibvirtError> {
+        let timeout = seconds.unwrap_or(sys::VIR_DOMAIN_QEMU_AGENT_COMMAND_DEFAULT);
+        self.call("ask the guest agent", move |d| d.qemu_agent_command(&command, timeout, 0)).await
     }
 
     /// A command of QEMU's monitor for people. Its answer is empty when all went well.

@@ -30,11 +30,36 @@ pub(crate) enum DaemonError {
     Silent { program: PathBuf, log: String },
 }
 
+/// Where a daemon keeps its things. The sockets that it makes below `config` have addresses of up to 62 characters more
+/// than that folder, of 107 that there may be.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    /// Sockets of the daemon, in a folder `libvirt`.
+    pub(crate) runtime: PathBuf,
+    /// Settings, and what QEMU and swtpm keep, in a folder `libvirt`.
+    pub(crate) config: PathBuf,
+    /// What it knows of QEMU, and QEMU's output, in a folder `libvirt`.
+    pub(crate) cache: PathBuf,
+    /// The rest, and the daemon's own log.
+    pub(crate) home: PathBuf,
+}
+
+impl Layout {
+    /// Everything below one folder.
+    pub(crate) fn under(folder: &Path) -> Self {
+        Self { runtime: folder.join("run"), config: folder.join("config"), cache: folder.join("cache"), home: folder.to_owned() }
+    }
+
+    fn log(&self) -> PathBuf {
+        self.home.join("daemon.log")
+    }
+}
+
 /// A running daemon.
 pub(crate) struct Daemon {
     pub(crate) socket: PathBuf,
     child: Child,
-    folder: PathBuf,
+    layout: Layout,
 }
 
 impl Daemon {
@@ -43,32 +68,33 @@ impl Daemon {
         PROGRAMS.iter().flat_map(|(name, _)| FOLDERS.iter().map(move |f| Path::new(f).join(name))).find(|p| p.is_file())
     }
 
-    /// Starts the daemon in `folder`, which must be empty or absent, and waits until it listens.
-    pub(crate) async fn start(program: &Path, folder: &Path, children: &Children) -> Result<Self, DaemonError> {
+    /// Starts the daemon and waits until it listens.
+    pub(crate) async fn start(program: &Path, layout: Layout, children: &Children) -> Result<Self, DaemonError> {
         let prepare = |path: PathBuf, result: io::Result<()>| result.map_err(|error| DaemonError::Folder { path, error });
-        for name in ["run", "cache", "data"] {
-            let path = folder.join(name);
-            prepare(path.clone(), files::private_dir(&path))?;
+        let data = layout.home.join("data");
+        for path in [&layout.runtime, &layout.cache, &data] {
+            prepare(path.clone(), files::private_dir(path))?;
         }
-        let config = folder.join("config/libvirt/qemu.conf");
+        let config = layout.config.join("libvirt/qemu.conf");
         // QEMU's own output goes to a file, so that no virtlogd is needed
-        prepare(config.clone(), files::write_new(&config, b"stdio_handler = \"file\"\n"))?;
-        let log_path = folder.join("daemon.log");
-        let log = File::create_new(&log_path).map_err(|error| DaemonError::Folder { path: log_path.clone(), error })?;
+        prepare(config.clone(), files::replace(&config, b"stdio_handler = \"file\"\n"))?;
+        let log_path = layout.log();
+        let log = File::create(&log_path).map_err(|error| DaemonError::Folder { path: log_path.clone(), error })?;
 
         let mut command = Command::new(program);
-        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", folder).env("LIBVIRT_LOG_OUTPUTS", "3:stderr");
-        for (variable, name) in
-            [("XDG_RUNTIME_DIR", "run"), ("XDG_CONFIG_HOME", "config"), ("XDG_CACHE_HOME", "cache"), ("XDG_DATA_HOME", "data")]
+        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", &layout.home);
+        command.env("LIBVIRT_LOG_OUTPUTS", "3:stderr").env("XDG_DATA_HOME", &data);
+        for (variable, folder) in
+            [("XDG_RUNTIME_DIR", &layout.runtime), ("XDG_CONFIG_HOME", &layout.config), ("XDG_CACHE_HOME", &layout.cache)]
         {
-            command.env(variable, folder.join(name));
+            command.env(variable, folder);
         }
         // a group of its own: what a terminal sends to ours (Ctrl-C) must not end it before the guest
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/").process_group(0);
         let spawn_error = |error| DaemonError::Spawn { program: program.to_owned(), error };
         let child = children.spawn(&mut command).map_err(spawn_error)?;
         let socket = PROGRAMS.iter().find(|(name, _)| program.ends_with(name)).map_or("libvirt-sock", |(_, socket)| socket);
-        let mut daemon = Self { socket: folder.join("run/libvirt").join(socket), child, folder: folder.to_owned() };
+        let mut daemon = Self { socket: layout.runtime.join("libvirt").join(socket), child, layout };
         daemon.listening(program).await?;
         Ok(daemon)
     }
@@ -90,12 +116,12 @@ impl Daemon {
 
     /// The last lines of its log.
     pub(crate) fn log(&self) -> String {
-        files::tail(&self.folder.join("daemon.log"), 2000)
+        files::tail(&self.layout.log(), 2000)
     }
 
     /// The last lines that the QEMU of a domain printed.
     pub(crate) fn qemu_log(&self, domain: &str) -> String {
-        let log = files::tail(&self.folder.join("cache/libvirt/qemu/log").join(format!("{domain}.log")), 8000);
+        let log = files::tail(&self.layout.cache.join("libvirt/qemu/log").join(format!("{domain}.log")), 8000);
         // the command line comes first, and is no news
         let words = log.rsplit_once(END_OF_COMMAND).map_or(log.as_str(), |(_, words)| words);
         words.trim().to_owned()

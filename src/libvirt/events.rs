@@ -8,6 +8,16 @@ use virt::sys;
 
 use super::LibvirtError;
 
+/// Something that happened to a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    Lifecycle(Lifecycle),
+    /// The agent inside the guest has come or gone.
+    Agent {
+        connected: bool,
+    },
+}
+
 /// A step in a domain's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lifecycle {
@@ -81,45 +91,58 @@ fn quiet() {
     unsafe { sys::virSetErrorFunc(std::ptr::null_mut(), Some(ignore)) };
 }
 
-type Sender = mpsc::UnboundedSender<Lifecycle>;
+/// Who waits for the events of a kind.
+struct Waiter {
+    sender: mpsc::UnboundedSender<Event>,
+    understand: fn(c_int, c_int) -> Event,
+}
 
-unsafe extern "C" fn lifecycle(_: sys::virConnectPtr, _: sys::virDomainPtr, event: c_int, detail: c_int, opaque: *mut c_void) -> c_int {
-    // SAFETY: `opaque` is the sender that `register` handed over, which lives until `release`
-    let sender = unsafe { &*opaque.cast::<Sender>() };
-    let _ = sender.send(Lifecycle::from_raw(event, detail));
+/// The kinds of events, each with what its two numbers mean.
+const KINDS: [(u32, fn(c_int, c_int) -> Event); 2] = [
+    (sys::VIR_DOMAIN_EVENT_ID_LIFECYCLE, |event, detail| Event::Lifecycle(Lifecycle::from_raw(event, detail))),
+    (sys::VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE, |state, _| Event::Agent {
+        connected: u32::try_from(state) == Ok(sys::VIR_CONNECT_DOMAIN_EVENT_AGENT_LIFECYCLE_STATE_CONNECTED),
+    }),
+];
+
+/// What libvirt calls for an event that has two numbers.
+unsafe extern "C" fn happened(_: sys::virConnectPtr, _: sys::virDomainPtr, first: c_int, second: c_int, opaque: *mut c_void) -> c_int {
+    // SAFETY: `opaque` is the waiter that `register_one` handed over, which lives until `release`
+    let waiter = unsafe { &*opaque.cast::<Waiter>() };
+    let _ = waiter.sender.send((waiter.understand)(first, second));
     0
 }
 
 unsafe extern "C" fn release(opaque: *mut c_void) {
-    // SAFETY: `opaque` came from `Box::into_raw` in `register`, and libvirt calls this once
-    drop(unsafe { Box::from_raw(opaque.cast::<Sender>()) });
+    // SAFETY: `opaque` came from `Box::into_raw` in `register_one`, and libvirt calls this once
+    drop(unsafe { Box::from_raw(opaque.cast::<Waiter>()) });
 }
 
-/// Asks for the life of every domain of a connection. The channel ends when the connection does.
-pub(super) fn register(connection: &virt::connect::Connect) -> Result<mpsc::UnboundedReceiver<Lifecycle>, LibvirtError> {
+/// Asks for what happens to every domain of a connection. The channel ends when the connection does.
+pub(super) fn register(connection: &virt::connect::Connect) -> Result<mpsc::UnboundedReceiver<Event>, LibvirtError> {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let opaque = Box::into_raw(Box::new(sender)).cast::<c_void>();
-    let callback: unsafe extern "C" fn(sys::virConnectPtr, sys::virDomainPtr, c_int, c_int, *mut c_void) -> c_int = lifecycle;
-    // SAFETY: for this event libvirt calls back with exactly the arguments of `lifecycle`; the type of the parameter
+    for (id, understand) in KINDS {
+        register_one(connection, id, Waiter { sender: sender.clone(), understand })?;
+    }
+    Ok(receiver)
+}
+
+fn register_one(connection: &virt::connect::Connect, id: u32, waiter: Waiter) -> Result<(), LibvirtError> {
+    let opaque = Box::into_raw(Box::new(waiter)).cast::<c_void>();
+    let callback: unsafe extern "C" fn(sys::virConnectPtr, sys::virDomainPtr, c_int, c_int, *mut c_void) -> c_int = happened;
+    // SAFETY: for these events libvirt calls back with exactly the arguments of `happened`; the type of the parameter
     // is that of the event with no arguments, as with every event of this interface
     let generic = unsafe {
         std::mem::transmute::<*const (), unsafe extern "C" fn(sys::virConnectPtr, sys::virDomainPtr, *mut c_void)>(callback as *const ())
     };
     // SAFETY: the connection is open, a null domain means every domain, and `opaque` is freed by `release`
-    let id = unsafe {
-        sys::virConnectDomainEventRegisterAny(
-            connection.as_ptr(),
-            std::ptr::null_mut(),
-            sys::VIR_DOMAIN_EVENT_ID_LIFECYCLE as c_int,
-            Some(generic),
-            opaque,
-            Some(release),
-        )
+    let result = unsafe {
+        sys::virConnectDomainEventRegisterAny(connection.as_ptr(), std::ptr::null_mut(), id as c_int, Some(generic), opaque, Some(release))
     };
-    if id < 0 {
+    if result < 0 {
         // SAFETY: libvirt did not take it
         unsafe { release(opaque) };
         return Err(LibvirtError::last("ask libvirt for events"));
     }
-    Ok(receiver)
+    Ok(())
 }

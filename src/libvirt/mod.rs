@@ -6,7 +6,8 @@
 mod connection;
 mod daemon;
 mod events;
+mod state;
 
 pub(crate) use connection::{Connection, Domain, LibvirtError};
-pub(crate) use daemon::Daemon;
-pub(crate) use events::{Lifecycle, Stopped};
+pub(crate) use daemon::{Daemon, Layout};
+pub(crate) use events::{Event, Lifecycle, Stopped};

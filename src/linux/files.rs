@@ -19,6 +19,14 @@ pub(crate) fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
     file.write_all(content)
 }
 
+/// Writes a file for this user alone, in the place of one that may stand there.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => write_new(path, content),
+    }
+}
+
 /// The end of a text file, at most `bytes` of it; nothing if it cannot be read.
 pub(crate) fn tail(path: &Path, bytes: usize) -> String {
     let content = fs::read(path).unwrap_or_default();

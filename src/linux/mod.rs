@@ -2,10 +2,12 @@
 //!
 //! Together with `libvirt` this is the only room that holds `unsafe`.
 
+pub(crate) mod capabilities;
 pub(crate) mod children;
 pub(crate) mod files;
 pub(crate) mod kvm;
 pub(crate) mod memory;
 pub(crate) mod sandbox;
 pub(crate) mod scratch;
+pub(crate) mod sockets;
 pub(crate) mod terminal;

@@ -90,24 +90,7 @@ fn furnish() -> Result<(), SandboxError> {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     step("mount /proc", mount(Some("proc"), "/proc", Some("proc"), flags, none))?;
     step("give up new privileges", nix::sys::prctl::set_no_new_privs())?;
-    step("drop capabilities", drop_capabilities())
-}
-
-/// `capset` with nothing in any set: the launcher itself needs none, and an exec would drop them anyway.
-fn drop_capabilities() -> io::Result<()> {
-    #[repr(C)]
-    struct Header {
-        version: u32,
-        pid: i32,
-    }
-    const VERSION_3: u32 = 0x2008_0522;
-    let header = Header { version: VERSION_3, pid: 0 };
-    let nothing = [0u32; 6];
-    // SAFETY: both point to memory of the size that version 3 of the interface reads
-    match unsafe { libc::syscall(libc::SYS_capset, &raw const header, nothing.as_ptr()) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    step("drop capabilities", super::capabilities::drop_all())
 }
 
 const FORWARDED: [Signal; 4] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];

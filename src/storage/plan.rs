@@ -139,7 +139,9 @@ fn one(
         return Ok(Some(Build::Empty { path: paths.empty_disk(&volume.name), bytes }));
     }
     if let Some(host) = volume.host_disk.as_ref().filter(|h| h.type_.as_str() == "DiskOrCreate") {
-        return Ok(Some(Build::Host { path: host.path.clone(), bytes: u64::try_from(host.capacity.value()).unwrap_or(0) }));
+        // in a pod it lies elsewhere
+        let path = images.get(&volume.name).map_or(&host.path, |image| &image.path);
+        return Ok(Some(Build::Host { path: path.clone(), bytes: u64::try_from(host.capacity.value()).unwrap_or(0) }));
     }
     if let Some(map) = &volume.config_map {
         let files = lookup(&sources.config_maps, "ConfigMap", &map.name, map.optional, &format!("{field}.configMap.name"))?;
@@ -148,6 +150,12 @@ fn one(
     if let Some(secret) = &volume.secret {
         let files = lookup(&sources.secrets, "Secret", &secret.secret_name, secret.optional, &format!("{field}.secret.secretName"))?;
         return iso(field, paths.secret(&volume.name), &secret.volume_label, &files).map(Some);
+    }
+    if let Some(api) = &volume.downward_api {
+        return iso(field, paths.downward_api(&volume.name), &api.volume_label, &in_pod(volume, field, sources)?).map(Some);
+    }
+    if volume.service_account.is_some() {
+        return iso(field, paths.service_account.clone(), "", &in_pod(volume, field, sources)?).map(Some);
     }
     if let Some(sysprep) = &volume.sysprep {
         let files = match (&sysprep.secret, &sysprep.config_map) {
@@ -160,6 +168,12 @@ fn one(
         return iso(field, paths.sysprep(&volume.name), "unattendCD", &files).map(Some);
     }
     Ok(None)
+}
+
+/// The files of a volume that only a pod has.
+fn in_pod(volume: &Volume, field: &str, sources: &Sources) -> Result<Files, StorageError> {
+    let missing = || StorageError::field(field, "its files are not in the launcher's pod");
+    sources.volumes.get(&volume.name).cloned().ok_or_else(missing)
 }
 
 fn lookup(all: &BTreeMap<String, Files>, kind: &str, name: &str, optional: Option<bool>, field: &str) -> Result<Files, StorageError> {
@@ -202,6 +216,7 @@ mod tests {
         let images = Images::from([("v".into(), Image { path: "/i.qcow2".into(), format: ImageFormat::Qcow2 })]);
         let mut sources = Sources::default();
         sources.config_maps.insert("c".into(), Files::from([("k".into(), b"v".to_vec())]));
+        sources.volumes.insert("v".into(), Files::from([("token".into(), b"t".to_vec())]));
         plan(&vmi, &Paths::under("/r"), &images, &sources)
     }
 
@@ -216,6 +231,10 @@ mod tests {
             panic!("no ISO image")
         };
         assert_eq!((path.as_str(), &content[0x8028..0x802b]), ("/r/config-maps/v.iso", &b"lab"[..]));
+        for (volume, expected) in [("downwardAPI", "/r/downward-api/v.iso"), ("serviceAccount", "/r/service-account.iso")] {
+            let Build::Iso { path, .. } = &planned(&json!({volume: {}})).unwrap()[0] else { panic!("no ISO image") };
+            assert_eq!(path, expected);
+        }
         assert_eq!(planned(&json!({"persistentVolumeClaim": {"claimName": "x"}})).unwrap(), []);
     }
 

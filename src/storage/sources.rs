@@ -16,12 +16,18 @@ pub struct Sources {
     pub secrets: BTreeMap<String, Files>,
     /// The contents of each ConfigMap.
     pub config_maps: BTreeMap<String, Files>,
+    /// The contents of volumes that only a pod has (the downward API, the service account), by the volume's name.
+    pub volumes: BTreeMap<String, Files>,
 }
 
 // the contents of Secrets are shown nowhere
 impl std::fmt::Debug for Sources {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sources").field("secrets", &self.secrets.keys()).field("config_maps", &self.config_maps.keys()).finish()
+        f.debug_struct("Sources")
+            .field("secrets", &self.secrets.keys())
+            .field("config_maps", &self.config_maps.keys())
+            .field("volumes", &self.volumes.keys())
+            .finish()
     }
 }
 

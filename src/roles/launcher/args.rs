@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use kubevirt_rs::pod::paths;
 
 use super::Refusal;
 
@@ -20,8 +21,8 @@ use super::Refusal;
 )]
 pub(crate) struct Args {
     /// The VirtualMachineInstance or VirtualMachine (YAML or JSON; `-` reads standard input); other objects in the file count too
-    #[arg(long, value_name = "FILE")]
-    pub(crate) vmi: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["uid", "nothing"])]
+    pub(crate) vmi: Option<PathBuf>,
     /// Files with the Secrets, ConfigMaps, instance types and preferences that the machine names
     #[arg(short, long = "file", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
@@ -58,6 +59,85 @@ pub(crate) struct Args {
     /// Print the libvirt domain, and start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) pod: PodArgs,
+}
+
+/// What the controller tells the launcher of a pod.
+#[derive(Clone, clap::Args)]
+#[command(next_help_heading = "As process 1 of a pod, as the controller starts it")]
+pub(crate) struct PodArgs {
+    /// The name of the instance
+    #[arg(long, requires = "uid", conflicts_with = "vmi")]
+    pub(crate) name: Option<String>,
+    /// The namespace of the instance
+    #[arg(long, requires = "uid", conflicts_with = "vmi")]
+    pub(crate) namespace: Option<String>,
+    /// The UID of the instance
+    #[arg(long, requires_all = ["name", "namespace"], conflicts_with = "vmi")]
+    pub(crate) uid: Option<String>,
+    /// How long the handler may take to say what to run, and the guest to start
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "3m")]
+    pub(crate) qemu_timeout: Duration,
+    /// The folder that is shared with the handler
+    #[arg(long, value_name = "FOLDER", default_value = paths::SHARE)]
+    pub(crate) kubevirt_share_dir: PathBuf,
+    /// Where disks lie that nobody keeps
+    #[arg(long, value_name = "FOLDER", default_value = paths::EPHEMERAL_DISKS)]
+    pub(crate) ephemeral_disk_dir: PathBuf,
+    /// Where the handler puts the images of containerDisks
+    #[arg(long, value_name = "FOLDER", default_value = paths::CONTAINER_DISKS)]
+    pub(crate) container_disk_dir: PathBuf,
+    /// How long the guest may take to power off; what the instance says counts
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub(crate) grace_period_seconds: u64,
+    /// How many hook sidecars to wait for
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) hook_sidecars: u32,
+    /// The folder of the UEFI images
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) ovmf_path: Option<PathBuf>,
+    /// How much memory looking at a disk may take; this launcher needs no more than a few KiB
+    #[arg(long, value_name = "BYTES", hide = true)]
+    pub(crate) disk_memory_limit: Option<u64>,
+    /// The hypervisor
+    #[arg(long, value_name = "NAME", default_value = "kvm")]
+    pub(crate) hypervisor: String,
+    /// Whether the guest may be emulated
+    #[arg(long)]
+    pub(crate) allow_emulation: bool,
+    /// Whether a guest of another architecture may be emulated
+    #[arg(long)]
+    pub(crate) allow_cross_arch_emulation: bool,
+    /// Whether containerDisks are volumes of the pod
+    #[arg(long)]
+    pub(crate) image_volume: bool,
+    /// Stay when the guest could not be started, so that someone can look
+    #[arg(long)]
+    pub(crate) keep_after_failure: bool,
+    /// Fail at once, as a test
+    #[arg(long)]
+    pub(crate) simulate_crash: bool,
+    /// Do nothing: the pod is only there to bind its volumes
+    #[arg(long, conflicts_with_all = ["vmi", "uid"])]
+    pub(crate) nothing: bool,
+    /// What libvirt logs, in its own words
+    #[arg(long, value_name = "FILTERS")]
+    pub(crate) libvirt_log_filters: Option<String>,
+    /// The pod's user decides it; known for the sake of older controllers
+    #[arg(long, hide = true)]
+    pub(crate) run_as_nonroot: bool,
+    /// Features that need nothing of this launcher
+    #[arg(long, hide = true)]
+    pub(crate) libvirt_hook_server_and_client: bool,
+    #[arg(long, hide = true)]
+    pub(crate) upgrade_ordinal_ifaces: bool,
+    #[arg(long, hide = true)]
+    pub(crate) vgpu_dedicated_hook: bool,
+    #[arg(long, hide = true)]
+    pub(crate) vm_stats_collector: bool,
+    #[arg(long, hide = true)]
+    pub(crate) firmware_auto_selection: bool,
 }
 
 /// `NAME=PATH`.

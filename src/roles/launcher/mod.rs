@@ -1,32 +1,23 @@
 //! The launcher: one guest, from its object to its end.
 //!
-//! Alone on a machine it does what it does in a pod, in a sandbox that it makes itself:
+//! In a pod it is process 1 ([`pod`]): it is told by the node's handler what to run. Without a cluster ([`alone`]) it
+//! makes itself a sandbox, and reads from files what to run. Both go the same way, by the same parts:
 //!
 //! ```text
-//!  files ─ machine::read ─▶ VMI ─ host::look ─▶ facts ─ sandbox::enter ─▶ inside::run
-//!                                                                            │ images unpacked, disks made
-//!                                                                            │ libvirt started, domain converted
-//!                                                                            ▼
-//!                                                              console ⇄ guest ⇄ forwarded ports
+//!  what to run ─▶ facts ─▶ files made ([`make`]) ─┐
+//!                          libvirt started ───────┴▶ domain converted, defined, started ─▶ watched ([`steps`]) ─▶ end
 //! ```
 
+mod alone;
 mod args;
-mod console;
-mod disks;
 mod host;
-mod inside;
-mod machine;
-mod ports;
-mod report;
-mod screen;
+mod make;
+mod pod;
+mod steps;
 
 use std::process::ExitCode;
 
 pub(crate) use args::Args;
-
-use crate::linux::sandbox::{self, Side};
-use crate::linux::scratch::Scratch;
-use crate::linux::terminal::Modes;
 
 /// Why nothing was started: what to say, and the exit code that tells the kind.
 pub(crate) struct Refusal {
@@ -65,57 +56,11 @@ impl Refusal {
 
 /// Runs the launcher.
 pub(crate) fn run(args: Args) -> ExitCode {
-    match prepare_and_run(args) {
+    if args.vmi.is_none() {
+        return pod::run(&args.pod);
+    }
+    match alone::run(args) {
         Ok(code) => code,
         Err(refusal) => refusal.say(),
-    }
-}
-
-fn prepare_and_run(args: Args) -> Result<ExitCode, Refusal> {
-    args.check()?;
-    let machine = machine::read(&args)?;
-    let sources = disks::Sources::find(&machine, &args)?;
-    if args.dry_run {
-        print!("{}", inside::dry_run(&machine, &sources, &args)?);
-        return Ok(ExitCode::SUCCESS);
-    }
-    let host = host::look(&machine, &args)?;
-    let ports = ports::reserve(&args)?;
-    let screen = args.vnc.map(screen::bind).transpose()?;
-
-    let base = std::env::temp_dir();
-    let scratch = Scratch::new(&base).map_err(|e| {
-        Refusal::host(vec![format!(
-            "{}: no private folder can be made there: {e}; set TMPDIR to one that can be written to",
-            base.display()
-        )])
-    })?;
-    if scratch.path().as_os_str().len() > host::MAX_FOLDER {
-        let _ = scratch.remove();
-        let line = format!(
-            "{}: the path is too long for the sockets that go below it; set TMPDIR to one of at most {} characters",
-            base.display(),
-            host::MAX_FOLDER - 24
-        );
-        return Err(Refusal::host(vec![line]));
-    }
-    let modes = Modes::save();
-    match sandbox::enter() {
-        Ok(Side::Outside(outside)) => {
-            drop((ports, screen));
-            let code = outside.wait();
-            if let Some(modes) = modes {
-                modes.restore();
-            }
-            if let Err(e) = scratch.remove() {
-                eprintln!("kubevirt-rs: {} could not be removed: {e}", scratch.path().display());
-            }
-            Ok(ExitCode::from(code))
-        }
-        Ok(Side::Inside(inside)) => inside::run(inside, &inside::Launch { machine, sources, host, ports, screen, scratch, args }),
-        Err(e) => {
-            let _ = scratch.remove();
-            Err(Refusal::host(vec![e.to_string()]))
-        }
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::args::Output;
 use crate::images::Progress;
+use crate::roles::launcher::args::Output;
 
 /// How often a number on the terminal changes.
 const REFRESH: Duration = Duration::from_millis(100);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tokio::net::UnixStream;
 
-use super::Refusal;
+use crate::roles::launcher::Refusal;
 
 /// Takes the address.
 pub(super) fn bind(address: SocketAddr) -> Result<TcpListener, Refusal> {

@@ -5,11 +5,11 @@ use std::io;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use kubevirt_rs::domain;
-use kubevirt_rs::guest::{Action, End, Guest, Input, Outcome, Reason};
+use kubevirt_rs::guest::{Action, End, Guest, Input, Outcome, Reason, grace_period};
 use kubevirt_rs::storage;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
@@ -19,28 +19,21 @@ use tokio::net::unix::pipe;
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
-use tokio::time::sleep;
 
-use super::args::{Args, Console};
 use super::console::{self, Attached};
-use super::disks::{self, Sources};
+use super::disks::Sources;
 use super::host::{self, Host};
 use super::machine::Machine;
 use super::ports::Ports;
 use super::report::Report;
-use super::{Refusal, screen};
-use crate::libvirt::{Connection, Daemon, Domain, Lifecycle, Stopped};
+use super::screen;
+use crate::libvirt::{Connection, Daemon, Domain, Event, Layout, Lifecycle};
 use crate::linux::children::Children;
 use crate::linux::sandbox::Inside;
 use crate::linux::scratch::Scratch;
-
-/// How long a guest has to power off when its machine does not say.
-const GRACE: Duration = Duration::from_secs(30);
-/// How long QEMU may take to end once it was told to.
-const END: Duration = Duration::from_secs(10);
-
-/// How long after its start a guest has made its launcher do most of what it will do.
-const SETTLE: Duration = Duration::from_secs(10);
+use crate::roles::launcher::args::{Accelerator, Args, Console};
+use crate::roles::launcher::steps::{END, SETTLE, after, perform, understand};
+use crate::roles::launcher::{Refusal, make};
 
 /// All that is needed to launch.
 pub(super) struct Launch {
@@ -56,9 +49,9 @@ pub(super) struct Launch {
 /// The domain that would be started.
 pub(super) fn dry_run(machine: &Machine, sources: &Sources, args: &Args) -> Result<String, Refusal> {
     let emulated = match args.accelerator {
-        super::args::Accelerator::Auto => crate::linux::kvm::usable().is_err(),
-        super::args::Accelerator::Kvm => false,
-        super::args::Accelerator::Tcg => true,
+        Accelerator::Auto => crate::linux::kvm::usable().is_err(),
+        Accelerator::Kvm => false,
+        Accelerator::Tcg => true,
     };
     let facts = host::facts(machine, emulated, "/tmp/kubevirt-rs", sources.foresee(machine));
     convert(machine, &facts)
@@ -180,7 +173,7 @@ struct Running {
     _connection: Connection,
     domain: Domain,
     name: String,
-    lifecycle: mpsc::UnboundedReceiver<Lifecycle>,
+    events: mpsc::UnboundedReceiver<Event>,
     console: Option<Attached>,
 }
 
@@ -188,7 +181,7 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
     let machine = &launch.machine;
     let folder = launch.scratch.path();
     let libvirt = async {
-        let daemon = Daemon::start(&launch.host.daemon, folder, children).await.map_err(Refusal::failure)?;
+        let daemon = Daemon::start(&launch.host.daemon, Layout::under(folder), children).await.map_err(Refusal::failure)?;
         let connection = Connection::open(&daemon.socket).await.map_err(|e| Refusal::failure(format!("{e}\n{}", daemon.log())))?;
         Ok::<_, Refusal>((daemon, connection))
     };
@@ -199,9 +192,7 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
         let ready = launch.sources.unpack(machine, &facts.paths, report)?;
         let builds = storage::plan(&machine.vmi, &facts.paths, &ready.images, &machine.sources)
             .map_err(|e| Refusal::object(vec![machine.at(&e.field, &e.message)]))?;
-        for command in disks::make(builds).map_err(|e| Refusal::failure(format!("Failed to make a disk: {e}")))? {
-            qemu_img(&launch.host.qemu_img, &command, children).await?;
-        }
+        make::all(builds, &launch.host.qemu_img, children).await.map_err(Refusal::failure)?;
         let mut facts = facts;
         facts.volumes.by_name = ready.facts;
         Ok::<_, Refusal>(facts)
@@ -214,7 +205,7 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
 
     report.passing(&format!("Starting {}", machine.name()));
     let xml = convert(machine, &facts)?;
-    let mut lifecycle = connection.lifecycle().map_err(Refusal::failure)?;
+    let mut events = connection.events().map_err(Refusal::failure)?;
     let name = format!("{}_{}", machine.vmi.metadata.namespace.as_deref().unwrap_or("default"), machine.name());
     let domain = connection.define(xml).await.map_err(Refusal::failure)?;
     let with_last_words = |e: crate::libvirt::LibvirtError, daemon: &Daemon| {
@@ -241,26 +232,11 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
     };
     domain.resume().await.map_err(|e| with_last_words(e, &daemon))?;
     // what led to this point is known already
-    while lifecycle.try_recv().is_ok_and(|event| !matches!(event, Lifecycle::Stopped(_))) {}
+    while events.try_recv().is_ok_and(|event| !matches!(event, Event::Lifecycle(Lifecycle::Stopped(_)))) {}
     crate::linux::memory::give_back();
     let leave = if console.as_ref().is_some_and(Attached::interactive) { " Leave the console with Ctrl-]." } else { "" };
     report.event("Started", json!({"name": machine.name(), "uid": machine.uid()}), &format!("{} is booting.{leave}", machine.name()));
-    Ok(Running { daemon, _connection: connection, domain, name, lifecycle, console })
-}
-
-async fn qemu_img(program: &Path, arguments: &[String], children: &Children) -> Result<(), Refusal> {
-    let (reader, writer) = io::pipe().map_err(|e| Refusal::failure(format!("Failed to make a pipe: {e}")))?;
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer);
-    let mut child = children.spawn(&mut command).map_err(|e| Refusal::failure(format!("Failed to run {}: {e}", program.display())))?;
-    drop(command);
-    let status = child.wait().await.map_err(Refusal::failure)?;
-    if status.success() {
-        return Ok(());
-    }
-    let mut words = String::new();
-    let _ = io::Read::read_to_string(&mut io::Read::take(reader, 4096), &mut words);
-    Err(Refusal::failure(format!("Failed to make a disk: {}", words.trim())))
+    Ok(Running { daemon, _connection: connection, domain, name, events, console })
 }
 
 async fn forward(launch: &Launch, domain: &Domain) -> Result<(), Refusal> {
@@ -282,8 +258,7 @@ async fn forward(launch: &Launch, domain: &Domain) -> Result<(), Refusal> {
 
 /// Sees the guest to its end.
 async fn watch(launch: &Launch, running: &mut Running, stops: &mut Stops, report: &Report) -> Outcome {
-    let grace =
-        launch.machine.vmi.spec.termination_grace_period_seconds.map_or(GRACE, |s| Duration::from_secs(u64::try_from(s).unwrap_or(0)));
+    let grace = grace_period(&launch.machine.vmi);
     let begin = Instant::now();
     let mut guest = Guest::new(grace);
     let mut ending: Option<Instant> = None;
@@ -306,8 +281,9 @@ async fn watch(launch: &Launch, running: &mut Running, stops: &mut Stops, report
                 settled = true;
                 continue;
             }
-            event = running.lifecycle.recv() => match event {
-                Some(event) => match understand(event) { Some(input) => input, None => continue },
+            event = running.events.recv() => match event {
+                Some(Event::Lifecycle(event)) => match understand(event) { Some(input) => input, None => continue },
+                Some(Event::Agent { .. }) => continue,
                 None => Input::Ended(End::Failed),
             },
             status = running.daemon.ended() => {
@@ -339,40 +315,6 @@ async fn watch(launch: &Launch, running: &mut Running, stops: &mut Stops, report
         if let Some(outcome) = guest.outcome() {
             return outcome;
         }
-    }
-}
-
-/// A step runs beside the watch: the guest may answer it by ending.
-fn perform(action: Action, domain: Domain) {
-    tokio::spawn(async move {
-        let result = match action {
-            Action::PressPowerButton => domain.press_power_button().await,
-            Action::AskAgent => domain.ask_agent_to_power_off().await,
-            Action::Destroy => domain.destroy().await,
-        };
-        if let Err(error) = result {
-            tracing::debug!(%error, ?action, "A step failed");
-        }
-    });
-}
-
-fn understand(event: Lifecycle) -> Option<Input> {
-    match event {
-        Lifecycle::Stopped(how) => Some(Input::Ended(match how {
-            Stopped::Shutdown => End::PoweredOff,
-            Stopped::Destroyed => End::Destroyed,
-            Stopped::Crashed => End::Crashed,
-            Stopped::Failed | Stopped::Other => End::Failed,
-        })),
-        Lifecycle::Crashed => Some(Input::Panicked),
-        _ => None,
-    }
-}
-
-async fn after(time: Option<Duration>) {
-    match time {
-        Some(time) => sleep(time).await,
-        None => pending().await,
     }
 }
 

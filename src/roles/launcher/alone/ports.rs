@@ -2,8 +2,8 @@
 
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 
-use super::Refusal;
-use super::args::{Args, Forward, Protocol};
+use crate::roles::launcher::Refusal;
+use crate::roles::launcher::args::{Args, Forward, Protocol};
 
 /// The ports of this machine that lead into the guest, all of which were free a moment ago.
 pub(super) struct Ports(Vec<Forward>);

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use kubevirt_rs::api::v1::Volume;
 use kubevirt_rs::domain::facts::{Paths, VolumeFacts};
-use kubevirt_rs::storage::{Build, Image, ImageFormat, Images};
+use kubevirt_rs::storage::{Image, ImageFormat, Images};
 
-use super::Refusal;
-use super::args::{Args, Pair};
 use super::machine::Machine;
 use super::report::Report;
 use crate::images::{self, ImageError};
+use crate::roles::launcher::Refusal;
+use crate::roles::launcher::args::{Args, Pair};
 
 /// Where a volume's disk comes from.
 #[derive(Debug)]
@@ -249,37 +249,4 @@ impl<'a> Finder<'a> {
     fn fault(&mut self, field: &str, message: &str) {
         self.faults.push(self.machine.at(field, message));
     }
-}
-
-/// Makes the files that a plan names, all but those that `qemu-img` makes, which are returned as its arguments.
-pub(super) fn make(builds: Vec<Build>) -> std::io::Result<Vec<Vec<String>>> {
-    let mut commands = Vec::new();
-    for build in builds {
-        match build {
-            Build::Iso { path, content } => crate::linux::files::write_new(Path::new(&path), &content)?,
-            Build::Host { path, bytes } => {
-                // what is there already belongs to the user
-                match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
-                    Ok(file) => file.set_len(bytes)?,
-                    Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-                    Err(e) => return Err(e),
-                }
-            }
-            Build::Overlay { path, backing } => {
-                private_parent(&path)?;
-                commands.push(
-                    ["create", "-q", "-f", "qcow2", "-F", backing.format.as_str(), "-b", &backing.path, &path].map(str::to_owned).to_vec(),
-                );
-            }
-            Build::Empty { path, bytes } => {
-                private_parent(&path)?;
-                commands.push(["create", "-q", "-f", "qcow2", &path, &bytes.to_string()].map(str::to_owned).to_vec());
-            }
-        }
-    }
-    Ok(commands)
-}
-
-fn private_parent(path: &str) -> std::io::Result<()> {
-    Path::new(path).parent().map_or(Ok(()), crate::linux::files::private_dir)
 }

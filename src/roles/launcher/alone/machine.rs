@@ -8,8 +8,8 @@ use kubevirt_rs::storage;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Refusal;
-use super::args::{Args, Network};
+use crate::roles::launcher::Refusal;
+use crate::roles::launcher::args::{Args, Network};
 use crate::tools::input::{self, Input};
 use crate::tools::judge::{Judge, seed, settled};
 
@@ -45,7 +45,8 @@ impl Machine {
 
 /// Reads and judges the machine that the arguments name.
 pub(super) fn read(args: &Args) -> Result<Machine, Refusal> {
-    let mut objects = load(&args.vmi)?;
+    let path = args.vmi.as_deref().unwrap_or(Path::new("-"));
+    let mut objects = load(path)?;
     let machines: Vec<usize> =
         objects.iter().enumerate().filter(|(_, o)| matches!(o.document.kind(), INSTANCE | MACHINE)).map(|(i, _)| i).collect();
     let input = match machines.as_slice() {
@@ -54,7 +55,7 @@ pub(super) fn read(args: &Args) -> Result<Machine, Refusal> {
             let kinds: Vec<&str> = objects.iter().map(|o| o.document.kind()).collect();
             return Err(Refusal::object(vec![format!(
                 "{}: there is no {INSTANCE} or {MACHINE} in it; its kinds are: {}",
-                args.vmi.display(),
+                path.display(),
                 kinds.join(", ")
             )]));
         }
@@ -62,7 +63,7 @@ pub(super) fn read(args: &Args) -> Result<Machine, Refusal> {
             let places: Vec<String> = several.iter().map(|i| objects[*i].place("")).collect();
             return Err(Refusal::object(vec![format!(
                 "{}: there are {} machines in it ({}); one is started at a time",
-                args.vmi.display(),
+                path.display(),
                 several.len(),
                 places.join(", ")
             )]));

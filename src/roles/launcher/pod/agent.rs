@@ -1,0 +1,89 @@
+//! Asks the agent inside the guest, for as long as it is connected.
+
+use std::time::{Duration, Instant};
+
+use kubevirt_rs::guest::agent::{self, Intervals, Schedule};
+use kubevirt_rs::guest::status::{Agent, Fault, FaultReason};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+use super::fault;
+use crate::libvirt::Domain;
+use crate::wire::launcher::{Exec, Executed};
+
+/// How often a program inside the guest is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// Asks again and again; dropping it ends that.
+pub(super) struct Poller(JoinHandle<()>);
+
+impl Poller {
+    /// Begins to ask. What the agent has said so far is `known`; every change is sent.
+    pub(super) fn begin(domain: Domain, known: Agent, told: mpsc::UnboundedSender<Agent>) -> Self {
+        Self(tokio::spawn(ask(domain, known, told)))
+    }
+}
+
+impl Drop for Poller {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn ask(domain: Domain, mut known: Agent, told: mpsc::UnboundedSender<Agent>) {
+    let begin = Instant::now();
+    let mut schedule = Schedule::new(&Intervals::default(), Duration::ZERO);
+    while let Some(at) = schedule.wake() {
+        sleep(at.saturating_sub(begin.elapsed())).await;
+        // all that is due is one change
+        let mut changed = false;
+        while let Some(question) = schedule.next(begin.elapsed()) {
+            match domain.agent(question.command(), None).await {
+                Ok(answer) => changed |= question.take(&answer, &mut known),
+                Err(error) => tracing::debug!(%error, ?question, "The guest agent gave no answer"),
+            }
+        }
+        if changed && told.send(known.clone()).is_err() {
+            return;
+        }
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> Fault {
+    fault(FaultReason::AgentFailed, error)
+}
+
+/// Whether the agent answers.
+pub(super) async fn ping(domain: &Domain, seconds: u32) -> Result<(), Fault> {
+    let seconds = i32::try_from(seconds.max(1)).unwrap_or(i32::MAX);
+    domain.agent(agent::command("guest-ping"), Some(seconds)).await.map(drop).map_err(failed)
+}
+
+/// Lets file systems stand still, or go on.
+pub(super) async fn freeze(domain: &Domain, frozen: bool) -> Result<(), Fault> {
+    let status = domain.agent(agent::command("guest-fsfreeze-status"), None).await.map_err(failed)?;
+    if status.contains("frozen") == frozen {
+        return Ok(());
+    }
+    let name = if frozen { "guest-fsfreeze-freeze" } else { "guest-fsfreeze-thaw" };
+    domain.agent(agent::command(name), None).await.map(drop).map_err(failed)
+}
+
+/// Runs a program inside the guest to its end.
+pub(super) async fn exec(domain: &Domain, what: &Exec) -> Result<Executed, Fault> {
+    let run = async {
+        let answer = domain.agent(agent::exec(&what.command, &what.args), None).await.map_err(failed)?;
+        let pid = agent::started(&answer).ok_or_else(|| failed(format!("The guest agent has not started {}", what.command)))?;
+        loop {
+            let answer = domain.agent(agent::exec_status(pid), None).await.map_err(failed)?;
+            if let Some((exit_code, stdout)) = agent::ended(&answer) {
+                return Ok(Executed { exit_code, stdout });
+            }
+            sleep(LOOK_EVERY).await;
+        }
+    };
+    let limit = Duration::from_secs(what.timeout_seconds.max(1).into());
+    let silent = || failed(format!("{} has not ended within {} s", what.command, limit.as_secs()));
+    tokio::time::timeout(limit, run).await.unwrap_or_else(|_| Err(silent()))
+}

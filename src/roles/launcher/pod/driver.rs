@@ -1,0 +1,451 @@
+//! The one task that owns the guest: it waits for an order, starts the guest, and sees it to its end.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kubevirt_rs::guest::order::Order;
+use kubevirt_rs::guest::status::{Agent, Fault, FaultReason, Notice, Stage, State, StateReason, Status};
+use kubevirt_rs::guest::{Action, End, Guest, Input, Outcome, Reason, grace_period};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep;
+
+use super::agent::{self, Poller};
+use super::board::Board;
+use super::start::{self, Libvirt, Started};
+use super::{ending, fault};
+use crate::libvirt::{Domain, Event, Lifecycle};
+use crate::linux::children::Children;
+use crate::linux::memory;
+use crate::roles::launcher::args::PodArgs;
+use crate::roles::launcher::steps::{END, SETTLE, after, perform, understand};
+use crate::wire::launcher::{Exec, Executed, Freeze, Ping, Shutdown};
+
+/// What the handler, or a probe in the pod, wants.
+pub(super) enum Wish {
+    Run(Box<Order>),
+    Shutdown(Shutdown),
+    Destroy,
+    Pause,
+    Unpause,
+    Reset,
+    SoftReboot,
+    Freeze(Freeze),
+    Unfreeze,
+    Exec(Exec),
+    Ping(Ping),
+}
+
+/// What comes of a wish.
+pub(super) enum Answer {
+    Done,
+    Status(Arc<Status>),
+    Executed(Executed),
+}
+
+/// A wish, and who waits for the answer.
+pub(super) struct Request {
+    pub(super) wish: Wish,
+    pub(super) reply: oneshot::Sender<Result<Answer, Fault>>,
+}
+
+impl Request {
+    fn answer(self, answer: Result<Answer, Fault>) {
+        // whoever asked may be gone
+        let _ = self.reply.send(answer);
+    }
+}
+
+/// Why there is nothing left to do.
+pub(super) enum Ended {
+    /// The guest ended, one way or another.
+    Guest,
+    /// The guest was not wanted any more before it started.
+    NotWanted,
+}
+
+pub(super) struct Driver<'a> {
+    args: &'a PodArgs,
+    board: &'a Board,
+    children: Children,
+    requests: mpsc::Receiver<Request>,
+    stops: mpsc::UnboundedReceiver<()>,
+}
+
+impl<'a> Driver<'a> {
+    pub(super) fn new(args: &'a PodArgs, board: &'a Board, children: Children, requests: mpsc::Receiver<Request>) -> io::Result<Self> {
+        let (sender, stops) = mpsc::unbounded_channel();
+        for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup(), SignalKind::quit()] {
+            let (mut stream, sender) = (signal(kind)?, sender.clone());
+            tokio::spawn(async move { while stream.recv().await.is_some() && sender.send(()).is_ok() {} });
+        }
+        Ok(Self { args, board, children, requests, stops })
+    }
+
+    /// Goes all the way.
+    pub(super) async fn run(mut self) -> Result<Ended, Fault> {
+        // libvirt takes the longest, so it starts before anybody asks
+        let mut libvirt = Libvirt::start(&self.children).await?;
+        tracing::info!(name = self.args.name, namespace = self.args.namespace, "Ready for a guest");
+        let Some(started) = self.begin(&mut libvirt).await? else { return Ok(Ended::NotWanted) };
+        let mut watch = Watch::new(started, self.board);
+        let outcome = watch.watch(&mut libvirt, &mut self.requests, &mut self.stops).await;
+        self.board.set_doors(None);
+        watch.conclude(outcome, &libvirt).await;
+        Ok(Ended::Guest)
+    }
+
+    /// Waits for an order and starts the guest; tries again with the next order when that failed. Nothing when the guest
+    /// is not wanted any more.
+    async fn begin(&mut self, libvirt: &mut Libvirt) -> Result<Option<Started>, Fault> {
+        let limit = sleep(self.args.qemu_timeout);
+        tokio::pin!(limit);
+        let mut last: Option<Fault> = None;
+        loop {
+            let request = tokio::select! {
+                request = self.requests.recv() => request,
+                _ = self.stops.recv() => return Ok(None),
+                status = libvirt.daemon.ended() => return Err(ending::libvirt_lost(&status, &libvirt.daemon.log())),
+                () = &mut limit => return Err(last.unwrap_or_else(|| {
+                    let seconds = self.args.qemu_timeout.as_secs();
+                    fault(FaultReason::TimedOut, format!("The node's handler has not said within {seconds} s what to run"))
+                })),
+            };
+            let Some(request) = request else { return Ok(None) };
+            let order = match request.wish {
+                Wish::Run(order) => order,
+                Wish::Shutdown(_) | Wish::Destroy => {
+                    let _ = request.reply.send(Ok(Answer::Done));
+                    return Ok(None);
+                }
+                _ => {
+                    request.answer(Err(fault(FaultReason::NotRunning, "The guest does not run yet")));
+                    continue;
+                }
+            };
+            self.board.update(|status| status.stage = Stage::Preparing);
+            let result = match self.refuse(&order) {
+                Some(fault) => Err(fault),
+                None => tokio::select! {
+                    started = start::start(self.args, &order, libvirt, &self.children) => started,
+                    _ = self.stops.recv() => return Ok(None),
+                },
+            };
+            match result {
+                Ok(started) => {
+                    self.show(&started).await;
+                    let _ = request.reply.send(Ok(Answer::Status(self.board.status())));
+                    return Ok(Some(started));
+                }
+                Err(fault) => {
+                    tracing::error!(reason = fault.reason.as_str(), field = fault.field, "The guest was not started: {fault}");
+                    self.board.update(|status| {
+                        status.stage = Stage::Waiting;
+                        status.fault = Some(fault.clone());
+                    });
+                    last = Some(fault.clone());
+                    let _ = request.reply.send(Err(fault));
+                }
+            }
+        }
+    }
+
+    /// An order for somebody else's guest.
+    fn refuse(&self, order: &Order) -> Option<Fault> {
+        let uid = order.vmi.metadata.uid.as_deref().unwrap_or_default();
+        let own = self.args.uid.as_deref().unwrap_or_default();
+        (uid != own).then(|| fault(FaultReason::BadRequest, format!("This launcher is for the instance with the UID {own}, not {uid}")))
+    }
+
+    async fn show(&self, started: &Started) {
+        let domain = match start::look(&started.domain).await {
+            Ok(domain) => Some(domain),
+            Err(error) => {
+                tracing::warn!(%error, "The domain cannot be looked at");
+                Some(kubevirt_rs::guest::status::Domain { state: State::Running, name: started.name.clone(), ..Default::default() })
+            }
+        };
+        self.board.set_doors(Some(started.doors.clone()));
+        self.board.update(|status| {
+            status.stage = Stage::Started;
+            status.fault = None;
+            status.domain = domain;
+        });
+        tracing::info!(domain = started.name, "The guest has started");
+    }
+}
+
+/// A guest that is watched.
+struct Watch<'a> {
+    started: Started,
+    board: &'a Board,
+    guest: Guest,
+    begin: Instant,
+    /// Since when QEMU is told to end.
+    ending: Option<Instant>,
+    agent: Option<Agent>,
+    poller: Option<Poller>,
+    told: mpsc::UnboundedSender<Agent>,
+    answers: mpsc::UnboundedReceiver<Agent>,
+    /// Thaws file systems that were left frozen.
+    thaw: Option<tokio::task::AbortHandle>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(started: Started, board: &'a Board) -> Self {
+        let (told, answers) = mpsc::unbounded_channel();
+        let guest = Guest::new(grace_period(&started.vmi));
+        let begin = Instant::now();
+        Self { started, board, guest, begin, ending: None, agent: None, poller: None, told, answers, thaw: None }
+    }
+
+    /// Sees the guest to its end.
+    async fn watch(
+        &mut self,
+        libvirt: &mut Libvirt,
+        requests: &mut mpsc::Receiver<Request>,
+        stops: &mut mpsc::UnboundedReceiver<()>,
+    ) -> Outcome {
+        let mut settled = false;
+        loop {
+            let now = self.begin.elapsed();
+            let settle = (!settled).then(|| SETTLE.saturating_sub(now));
+            let wake = self.guest.wake().map(|at| at.saturating_sub(now));
+            let overdue = self.ending.map(|since| END.saturating_sub(since.elapsed()));
+            let input = tokio::select! {
+                Some(()) = stops.recv() => self.stop(),
+                Some(request) = requests.recv() => self.request(request).await,
+                () = after(wake) => Some(Input::Tick),
+                () = after(overdue) => Some(Input::Ended(End::Destroyed)),
+                () = after(settle) => {
+                    // from here on little happens, and little of the program is needed
+                    memory::give_back();
+                    settled = true;
+                    None
+                }
+                event = self.started.events.recv() => match event {
+                    Some(event) => self.event(event).await,
+                    None => Some(Input::Ended(End::Failed)),
+                },
+                Some(agent) = self.answers.recv() => {
+                    self.agent_says(Some(agent));
+                    None
+                }
+                status = libvirt.daemon.ended() => {
+                    let lost = ending::libvirt_lost(&status, &libvirt.daemon.log());
+                    self.board.update(|status| status.fault = Some(lost));
+                    Some(Input::Ended(End::Failed))
+                }
+            };
+            if let Some(input) = input {
+                self.step(input);
+            }
+            if let Some(outcome) = self.guest.outcome() {
+                return outcome;
+            }
+        }
+    }
+
+    fn step(&mut self, input: Input) {
+        for action in self.guest.step(input, self.begin.elapsed()) {
+            if action == Action::Destroy {
+                self.ending = Some(Instant::now());
+            }
+            perform(action, self.started.domain.clone());
+        }
+        if self.guest.stopping() && self.guest.outcome().is_none() {
+            self.board.update(|status| status.stage = Stage::Stopping);
+        }
+    }
+
+    /// Asked to stop: once is enough, however often it is said.
+    fn stop(&self) -> Option<Input> {
+        (!self.guest.stopping()).then_some(Input::Stop(Reason::Asked))
+    }
+
+    async fn event(&mut self, event: Event) -> Option<Input> {
+        match event {
+            Event::Agent { connected } => {
+                self.poller = None;
+                self.agent_says(connected.then(Agent::default));
+                if connected {
+                    self.poll();
+                }
+                None
+            }
+            Event::Lifecycle(event) => {
+                match event {
+                    // nobody answers while the processors stand still
+                    Lifecycle::Suspended => self.poller = None,
+                    Lifecycle::Resumed if self.agent.is_some() => self.poll(),
+                    Lifecycle::Crashed => self.panicked(),
+                    _ => {}
+                }
+                self.look().await;
+                understand(event)
+            }
+        }
+    }
+
+    fn poll(&mut self) {
+        let known = self.agent.clone().unwrap_or_default();
+        self.poller = Some(Poller::begin(self.started.domain.clone(), known, self.told.clone()));
+    }
+
+    fn agent_says(&mut self, agent: Option<Agent>) {
+        self.agent.clone_from(&agent);
+        self.board.update(|status| status.agent = agent);
+    }
+
+    fn panicked(&self) {
+        self.board.update(|status| {
+            if let Some(domain) = &mut status.domain {
+                domain.panics += 1;
+            }
+        });
+        let message = format!("The kernel of the guest {} has reported a panic", self.started.name);
+        self.board.note(Notice { warning: true, reason: "GuestPanicked".to_owned(), message });
+    }
+
+    /// Looks at the domain and shows what is seen.
+    async fn look(&self) {
+        match start::look(&self.started.domain).await {
+            Ok(seen) => self.board.update(|status| {
+                let panics = status.domain.as_ref().map_or(0, |domain| domain.panics);
+                status.domain = Some(kubevirt_rs::guest::status::Domain { panics, ..seen });
+            }),
+            Err(error) => tracing::debug!(%error, "The domain cannot be looked at"),
+        }
+    }
+
+    async fn request(&mut self, request: Request) -> Option<Input> {
+        let domain = self.started.domain.clone();
+        match request.wish {
+            Wish::Run(_) => {
+                let _ = request.reply.send(Ok(Answer::Status(self.board.status())));
+            }
+            Wish::Shutdown(how) => {
+                if let Some(seconds) = how.grace_period_seconds.filter(|_| !self.guest.stopping()) {
+                    self.guest = Guest::new(grace_period(&self.started.vmi).min(Duration::from_secs(seconds)));
+                }
+                let _ = request.reply.send(Ok(Answer::Done));
+                return self.stop();
+            }
+            Wish::Destroy => {
+                let _ = request.reply.send(Ok(Answer::Done));
+                return Some(Input::Destroy);
+            }
+            Wish::Pause => self.reply(request.reply, pause(&domain, true).await).await,
+            Wish::Unpause => self.reply(request.reply, pause(&domain, false).await).await,
+            Wish::Reset => self.reply(request.reply, domain.reset().await.map_err(failed)).await,
+            Wish::SoftReboot => {
+                let result = self.soft_reboot(&domain).await;
+                self.reply(request.reply, result).await;
+            }
+            Wish::Freeze(how) => {
+                self.forget_thaw();
+                if how.unfreeze_timeout_seconds > 0 {
+                    self.thaw_after(Duration::from_secs(how.unfreeze_timeout_seconds));
+                }
+                beside(request.reply, async move { agent::freeze(&domain, true).await.map(|()| Answer::Done) });
+            }
+            Wish::Unfreeze => {
+                self.forget_thaw();
+                beside(request.reply, async move { agent::freeze(&domain, false).await.map(|()| Answer::Done) });
+            }
+            Wish::Exec(what) => beside(request.reply, async move { agent::exec(&domain, &what).await.map(Answer::Executed) }),
+            Wish::Ping(how) => {
+                beside(request.reply, async move { agent::ping(&domain, how.timeout_seconds).await.map(|()| Answer::Done) });
+            }
+        }
+        None
+    }
+
+    async fn reply(&self, reply: oneshot::Sender<Result<Answer, Fault>>, result: Result<(), Fault>) {
+        // whoever asks afterwards shall see what was done
+        self.look().await;
+        let _ = reply.send(result.map(|()| Answer::Done));
+    }
+
+    async fn soft_reboot(&self, domain: &Domain) -> Result<(), Fault> {
+        let by_agent = self.agent.is_some();
+        let features = self.started.vmi.spec.domain.features.as_ref();
+        if !by_agent && features.is_some_and(|features| features.acpi.enabled == Some(false)) {
+            let message =
+                "The guest has neither an agent that is connected nor ACPI (spec.domain.features.acpi): it cannot be asked to reboot";
+            return Err(fault(FaultReason::Conflict, message));
+        }
+        domain.reboot(by_agent).await.map_err(failed)
+    }
+
+    fn thaw_after(&mut self, time: Duration) {
+        let domain = self.started.domain.clone();
+        let task = tokio::spawn(async move {
+            sleep(time).await;
+            if let Err(error) = agent::freeze(&domain, false).await {
+                tracing::warn!(%error, "The file systems of the guest could not be thawed");
+            }
+        });
+        self.thaw = Some(task.abort_handle());
+    }
+
+    fn forget_thaw(&mut self) {
+        if let Some(task) = self.thaw.take() {
+            task.abort();
+        }
+    }
+
+    /// Shows how the guest ended.
+    async fn conclude(&mut self, outcome: Outcome, libvirt: &Libvirt) {
+        self.poller = None;
+        self.look().await;
+        let words = libvirt.daemon.qemu_log(&self.started.name);
+        tracing::info!(domain = self.started.name, ?outcome, "The guest has ended");
+        self.board.update(|status| {
+            status.agent = None;
+            let domain = status.domain.get_or_insert_default();
+            if start::lives(domain.state) || domain.state == State::NoState {
+                // libvirt cannot be asked any more
+                domain.state = State::Shutoff;
+                domain.reason = match outcome {
+                    Outcome::PoweredOff => StateReason::Shutdown,
+                    Outcome::Killed | Outcome::TimedOut => StateReason::Destroyed,
+                    Outcome::Crashed | Outcome::Failed => StateReason::Crashed,
+                };
+            }
+            match outcome {
+                Outcome::PoweredOff | Outcome::Killed | Outcome::TimedOut => {}
+                Outcome::Crashed => {
+                    status.last_words = words;
+                    status.fault.get_or_insert_with(|| fault(FaultReason::QemuFailed, "The guest has crashed"));
+                }
+                Outcome::Failed => {
+                    status.last_words = words;
+                    status.fault.get_or_insert_with(|| fault(FaultReason::QemuFailed, "QEMU has ended without being asked to"));
+                }
+            }
+        });
+    }
+}
+
+/// Works beside the watch: what the guest does takes its time.
+fn beside(reply: oneshot::Sender<Result<Answer, Fault>>, work: impl Future<Output = Result<Answer, Fault>> + Send + 'static) {
+    tokio::spawn(async move {
+        let _ = reply.send(work.await);
+    });
+}
+
+fn failed(error: impl std::fmt::Display) -> Fault {
+    fault(FaultReason::Failed, error)
+}
+
+/// Pauses, or goes on; nothing when that is so already.
+async fn pause(domain: &Domain, paused: bool) -> Result<(), Fault> {
+    let (state, _) = domain.state().await.map_err(failed)?;
+    match (paused, state) {
+        (true, State::Running | State::Blocked) => domain.suspend().await.map_err(failed),
+        (false, State::Paused) => domain.resume().await.map_err(failed),
+        _ => Ok(()),
+    }
+}

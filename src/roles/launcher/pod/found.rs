@@ -1,0 +1,136 @@
+//! What lies in the pod: the images that the handler and the kubelet have brought, and the files of Secrets and ConfigMaps.
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
+
+use kubevirt_rs::api::v1::Volume;
+use kubevirt_rs::domain::facts::{Paths, VolumeFacts, Volumes};
+use kubevirt_rs::guest::order::Order;
+use kubevirt_rs::guest::status::{Fault, FaultReason};
+use kubevirt_rs::pod::paths as pod;
+use kubevirt_rs::storage::{Files, Image, ImageFormat, Images, Sources};
+
+use super::fault;
+use crate::images;
+
+/// The images of the volumes. What is found is added to the facts.
+pub(super) fn images(order: &Order, paths: &Paths, image_volumes: bool, volumes: &mut Volumes) -> Result<Images, Fault> {
+    let mut found = Images::new();
+    for (i, volume) in order.vmi.spec.volumes.iter().enumerate() {
+        let field = format!("spec.volumes[{i}]");
+        let image = if let Some(disk) = &volume.container_disk {
+            let wanted = Some(disk.path.as_str()).filter(|path| !path.is_empty());
+            let path = match image_volumes {
+                true => images::in_folder(&Path::new(pod::IMAGE_VOLUMES).join(format!("disk_{i}")), wanted),
+                false => Ok(PathBuf::from(paths.container_disk(i))),
+            };
+            let image = path.and_then(|path| images::describe(&path));
+            Some(image.map_err(|e| not_ready(format!("{field}.containerDisk"), &e))?)
+        } else {
+            claim(volume, paths).map(|path| Image { path, format: ImageFormat::Raw })
+        };
+        let Some(image) = image else { continue };
+        let facts = VolumeFacts {
+            block: fs::metadata(&image.path).is_ok_and(|m| m.file_type().is_block_device()),
+            path: Some(image.path.clone()),
+            format: Some(image.format.as_str().to_owned()),
+            virtual_size: images::virtual_size(Path::new(&image.path)).ok(),
+            ..volumes.by_name.remove(&volume.name).unwrap_or_default()
+        };
+        volumes.by_name.insert(volume.name.clone(), facts);
+        found.insert(volume.name.clone(), image);
+    }
+    kernel(order, paths)?;
+    Ok(found)
+}
+
+fn not_ready(field: String, error: &dyn std::fmt::Display) -> Fault {
+    Fault { field: Some(field), ..fault(FaultReason::DiskNotReady, error) }
+}
+
+/// Where the disk of a claim or of the host lies. The guest writes it, so whatever it looks like it is a raw image.
+fn claim(volume: &Volume, paths: &Paths) -> Option<String> {
+    if let Some(host) = &volume.host_disk {
+        return Some(paths.host_disk(&volume.name, &host.path));
+    }
+    let claimed = volume.persistent_volume_claim.is_some() || volume.data_volume.is_some() || volume.ephemeral.is_some();
+    if !claimed {
+        return None;
+    }
+    let device = paths.claim_device(&volume.name);
+    Some(if Path::new(&device).exists() { device } else { paths.claim_file(&volume.name) })
+}
+
+/// The kernel and the initial RAM disk must be there already.
+fn kernel(order: &Order, paths: &Paths) -> Result<(), Fault> {
+    let boot = order.vmi.spec.domain.firmware.as_ref().and_then(|f| f.kernel_boot.as_ref());
+    let Some(container) = boot.and_then(|boot| boot.container.as_ref()) else { return Ok(()) };
+    for (name, path) in [("kernelPath", &container.kernel_path), ("initrdPath", &container.initrd_path)] {
+        if !path.is_empty() {
+            let field = format!("spec.domain.firmware.kernelBoot.container.{name}");
+            let file = paths.kernel_boot(path);
+            fs::metadata(&file).map_err(|e| not_ready(field, &format!("{path} is not there ({file}: {e})")))?;
+        }
+    }
+    Ok(())
+}
+
+/// The files that ISO images are made of.
+pub(super) fn sources(order: &Order) -> Sources {
+    let mut sources = Sources::default();
+    let spec = &order.vmi.spec;
+    for volume in &spec.volumes {
+        let name = &volume.name;
+        if let Some(map) = &volume.config_map {
+            sources.config_maps.extend(Some(map.name.clone()).zip(folder(&pod::config_map(name))));
+        }
+        if let Some(secret) = &volume.secret {
+            sources.secrets.extend(Some(secret.secret_name.clone()).zip(folder(&pod::secret(name))));
+        }
+        if volume.downward_api.is_some() {
+            sources.volumes.extend(Some(name.clone()).zip(folder(&pod::downward_api(name))));
+        }
+        if volume.service_account.is_some() {
+            sources.volumes.extend(Some(name.clone()).zip(folder(pod::SERVICE_ACCOUNT)));
+        }
+        if let Some(sysprep) = &volume.sysprep {
+            let files = folder(&pod::sysprep(name));
+            sources.secrets.extend(sysprep.secret.as_ref().map(|s| s.name.clone()).zip(files.clone()));
+            sources.config_maps.extend(sysprep.config_map.as_ref().map(|m| m.name.clone()).zip(files));
+        }
+        let seeds = [
+            volume.cloud_init_no_cloud.as_ref().map(|s| [s.secret_ref.as_ref(), s.network_data_secret_ref.as_ref()]),
+            volume.cloud_init_config_drive.as_ref().map(|s| [s.secret_ref.as_ref(), s.network_data_secret_ref.as_ref()]),
+        ];
+        for secret in seeds.into_iter().flatten().flatten().flatten() {
+            // the keys of both Secrets lie in one folder; their names tell them apart
+            sources.secrets.entry(secret.name.clone()).or_default().extend(folder(&pod::secret(name)).unwrap_or_default());
+        }
+    }
+    for credential in &spec.access_credentials {
+        let key = credential.ssh_public_key.as_ref().and_then(|k| k.source.secret.as_ref());
+        let password = credential.user_password.as_ref().and_then(|p| p.source.secret.as_ref());
+        if let Some(secret) = key.or(password).map(|s| &s.secret_name) {
+            sources.secrets.extend(Some(secret.clone()).zip(folder(&pod::secret(&format!("{secret}-access-cred")))));
+        }
+    }
+    sources
+}
+
+/// The files of a folder that the kubelet fills; nothing if there is no such folder. What Kubernetes keeps there for
+/// itself has names that begin with two dots.
+fn folder(path: &str) -> Option<Files> {
+    let mut files = Files::new();
+    for entry in fs::read_dir(path).ok()?.flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if name.starts_with("..") || !fs::metadata(entry.path()).is_ok_and(|m| m.is_file()) {
+            continue;
+        }
+        match fs::read(entry.path()) {
+            Ok(content) => drop(files.insert(name, content)),
+            Err(error) => tracing::warn!(%error, path = %entry.path().display(), "A file is left out"),
+        }
+    }
+    Some(files)
+}

@@ -1,0 +1,142 @@
+//! From an order to a guest that runs.
+
+use std::path::{Path, PathBuf};
+
+use kubevirt_rs::api::v1::{StartStrategy, VirtualMachineInstance};
+use kubevirt_rs::domain::facts::Paths;
+use kubevirt_rs::guest::live;
+use kubevirt_rs::guest::order::Order;
+use kubevirt_rs::guest::status::{Domain as DomainStatus, Fault, FaultReason, State};
+use kubevirt_rs::{domain, storage};
+use tokio::sync::mpsc;
+
+use super::board::Doors;
+use super::console::Hub;
+use super::dhcp::{self, Servers};
+use super::{facts, fault, found};
+use crate::libvirt::{Connection, Daemon, Domain, Event, Layout, LibvirtError};
+use crate::linux::children::Children;
+use crate::linux::files;
+use crate::roles::launcher::args::PodArgs;
+use crate::roles::launcher::{host, make};
+
+/// What is needed to start guests.
+pub(super) struct Libvirt {
+    pub(super) daemon: Daemon,
+    connection: Connection,
+    version: u32,
+}
+
+/// Where libvirt keeps its things in a pod: where KubeVirt's does, since hooks and people look there.
+fn layout() -> Layout {
+    let private = PathBuf::from(Paths::default().sockets);
+    Layout { runtime: "/var/run".into(), config: private.clone(), cache: private.clone(), home: private }
+}
+
+impl Libvirt {
+    /// Starts the daemon.
+    pub(super) async fn start(children: &Children) -> Result<Self, Fault> {
+        let failed = |error: &dyn std::fmt::Display| fault(FaultReason::LibvirtFailed, error);
+        let program = Daemon::find().ok_or_else(|| failed(&"The launcher's image has no libvirt (virtqemud or libvirtd)"))?;
+        let daemon = Daemon::start(&program, layout(), children).await.map_err(|e| failed(&e))?;
+        let connection = Connection::open(&daemon.socket).await.map_err(|e| failed(&format!("{e}\n{}", daemon.log())))?;
+        let version = connection.version().await.map_err(|e| failed(&e))?;
+        Ok(Self { daemon, connection, version })
+    }
+}
+
+/// A guest that was started.
+pub(super) struct Started {
+    pub(super) domain: Domain,
+    /// Its name in libvirt.
+    pub(super) name: String,
+    pub(super) vmi: VirtualMachineInstance,
+    pub(super) events: mpsc::UnboundedReceiver<Event>,
+    pub(super) doors: Doors,
+    /// They answer for as long as this is here.
+    pub(super) _dhcp: Servers,
+}
+
+/// The guest's name in libvirt.
+pub(super) fn domain_name(vmi: &VirtualMachineInstance) -> String {
+    format!("{}_{}", vmi.metadata.namespace.as_deref().unwrap_or_default(), vmi.metadata.name.as_deref().unwrap_or_default())
+}
+
+/// Starts the guest.
+pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, children: &Children) -> Result<Started, Fault> {
+    let vmi = &order.vmi;
+    let mut facts = facts::look(args, order, libvirt.version);
+    let uid = args.uid.clone().unwrap_or_default();
+
+    let images = found::images(order, &facts.paths, args.image_volume, &mut facts.volumes)?;
+    let sources = found::sources(order);
+    let builds = storage::plan(vmi, &facts.paths, &images, &sources)
+        .map_err(|e| Fault { field: Some(e.field), ..fault(FaultReason::DiskNotReady, e.message) })?;
+    let qemu_img = host::program("qemu-img").ok_or_else(|| fault(FaultReason::NodeLacks, "The launcher's image has no qemu-img"))?;
+    make::all(builds, &qemu_img, children).await.map_err(|e| fault(FaultReason::DiskNotReady, e))?;
+    for folder in [format!("{}/{uid}", facts.paths.sockets), facts.paths.nvram.clone()] {
+        files::private_dir(Path::new(&folder)).map_err(|e| fault(FaultReason::Failed, format!("Failed to make {folder}: {e}")))?;
+    }
+
+    let domain = domain::convert(vmi, &facts).map_err(|e| {
+        let reason = if e.depends_on_host() { FaultReason::NodeLacks } else { FaultReason::InvalidInstance };
+        Fault { field: Some(e.field), ..fault(reason, e.fault) }
+    })?;
+    let log = facts.serial_console_log.then(|| PathBuf::from(facts.paths.serial_log(&uid)));
+    if let Some(log) = &log {
+        // it is there before the guest is, for the container that prints it
+        files::replace(log, b"").map_err(|e| fault(FaultReason::Failed, format!("Failed to make {}: {e}", log.display())))?;
+    }
+    let dhcp = dhcp::serve(order)?;
+
+    let name = domain_name(vmi);
+    let events = libvirt.connection.events().map_err(|e| fault(FaultReason::LibvirtFailed, e))?;
+    let domain = libvirt.connection.define(domain.to_xml()).await.map_err(|e| fault(FaultReason::LibvirtFailed, e))?;
+    let last_words = |e: LibvirtError| fault(FaultReason::QemuFailed, format!("{e}\n{}", libvirt.daemon.qemu_log(&name)).trim_end());
+    domain.start_paused().await.map_err(last_words)?;
+    let opened = open(&facts.paths, vmi, &uid, log, &domain).await;
+    let doors = match opened {
+        Ok(doors) => doors,
+        Err(fault) => {
+            // it will be started anew
+            let _ = domain.destroy().await;
+            return Err(fault);
+        }
+    };
+    if vmi.spec.start_strategy != Some(StartStrategy::Paused) {
+        domain.resume().await.map_err(last_words)?;
+    }
+    Ok(Started { domain, name, vmi: vmi.clone(), events, doors, _dhcp: dhcp })
+}
+
+/// Opens what leads to a guest whose processors do not run yet.
+async fn open(paths: &Paths, vmi: &VirtualMachineInstance, uid: &str, log: Option<PathBuf>, _: &Domain) -> Result<Doors, Fault> {
+    let devices = &vmi.spec.domain.devices;
+    let console = match devices.autoattach_serial_console {
+        Some(false) => None,
+        _ => {
+            let hub = Hub::attach(Path::new(&paths.serial(uid)), log).await;
+            Some(hub.map_err(|e| fault(FaultReason::Failed, format!("Failed to open the console: {e}")))?)
+        }
+    };
+    let screen = (devices.autoattach_graphics_device != Some(false)).then(|| PathBuf::from(paths.vnc(uid)));
+    Ok(Doors { console, screen })
+}
+
+/// What libvirt says of the domain now.
+pub(super) async fn look(domain: &Domain) -> Result<DomainStatus, LibvirtError> {
+    let (state, reason) = domain.state().await?;
+    let xml = domain.xml().await?;
+    match live::read(&xml) {
+        Ok(status) => Ok(DomainStatus { state, reason, ..status }),
+        Err(error) => {
+            tracing::warn!(%error, "A domain is not understood");
+            Ok(DomainStatus { state, reason, ..DomainStatus::default() })
+        }
+    }
+}
+
+/// Whether a state is one of a guest that lives.
+pub(super) fn lives(state: State) -> bool {
+    matches!(state, State::Running | State::Blocked | State::Paused | State::PmSuspended | State::ShuttingDown)
+}
