@@ -24,6 +24,8 @@ pub(crate) mod review;
 pub(crate) mod server;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 pub(crate) mod tls;
 pub(crate) mod webhooks;
 pub(crate) mod websocket;
