@@ -292,7 +292,8 @@ async fn raw(running: &Running, bytes: &[u8]) -> String {
 #[tokio::test]
 async fn nobody_takes_more_than_the_limits_give() {
     let short = Duration::from_millis(300);
-    let limits = Limits { body: 1024, head: 8 * 1024, first_time: short, idle_time: Duration::from_secs(1), body_time: short, ..Limits::default() };
+    let limits =
+        Limits { body: 1024, head: 8 * 1024, first_time: short, idle_time: Duration::from_secs(1), body_time: short, ..Limits::default() };
     let running = Running::start(limits, |_, _| Clients::Anyone).await;
 
     let big = raw(&running, b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n").await;
@@ -304,7 +305,10 @@ async fn nobody_takes_more_than_the_limits_give() {
     let slow = raw(&running, b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nabc").await;
     assert!(slow.starts_with("HTTP/1.1 408"), "{slow}");
     let review = raw(&running, b"POST /review HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n").await;
-    assert!(review.starts_with("HTTP/1.1 413") && review.contains(r#""kind":"AdmissionReview""#) && review.contains(r#""allowed":false"#), "{review}");
+    assert!(
+        review.starts_with("HTTP/1.1 413") && review.contains(r#""kind":"AdmissionReview""#) && review.contains(r#""allowed":false"#),
+        "{review}"
+    );
     let slow = raw(&running, b"POST /review HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{").await;
     assert!(slow.starts_with("HTTP/1.1 408") && slow.contains(r#""allowed":false"#), "{slow}");
     let garbage = raw(&running, b"POST /review HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\nconnection: close\r\n\r\n\0\xff{[").await;
