@@ -1,6 +1,6 @@
 //! Arguments → a role or a tool.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -58,7 +58,7 @@ enum Voice {
 fn log_to_standard_error(voice: Voice) {
     let usual = if voice == Voice::Role { "info" } else { "warn" };
     let wanted = EnvFilter::try_from_env("KUBEVIRT_RS_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
-    let log = tracing_subscriber::fmt().with_writer(io::stderr).with_env_filter(wanted);
+    let log = tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).with_env_filter(wanted);
     // Every pod is told where the API server is.
     if voice == Voice::Role && std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() {
         log.json().flatten_event(true).with_current_span(false).with_span_list(false).init();

@@ -2,7 +2,7 @@
 //! the first that fails ends the pass.
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, PodCondition};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use serde::Serialize;
 
 use super::patch::Patch;
@@ -70,12 +70,12 @@ pub enum Action {
         /// How.
         patch: Patch,
     },
-    /// Sets a condition in the status of a pod.
-    SetPodCondition {
+    /// Changes a pod by way of its status, where labels and annotations may change as well.
+    PatchPodStatus {
         /// Its name.
         name: String,
-        /// The condition.
-        condition: Box<PodCondition>,
+        /// How.
+        patch: Patch,
     },
     /// Deletes a pod.
     DeletePod {

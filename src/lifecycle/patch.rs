@@ -77,6 +77,14 @@ impl Patch {
         self
     }
 
+    /// The same change of an object of that resource version and no other. An API server keeps more of a value than our types
+    /// do, such as the difference between `null` and nothing, so tests of values may fail that hold; a version does not.
+    #[must_use]
+    pub fn locked(&self, version: &str) -> Self {
+        let lock = Self::default().replace("/metadata/resourceVersion", version);
+        Self(lock.0.into_iter().chain(self.0.iter().filter(|s| s.op != "test").cloned()).collect())
+    }
+
     /// Carries the patch out on an object that its tests hold for.
     pub fn apply(&self, object: &mut Value) -> Result<(), PatchError> {
         if !self.holds_for(object) {
@@ -138,6 +146,18 @@ fn carry_out(step: &Step, object: &mut Value) -> Option<()> {
     if parent.is_null() {
         *parent = Value::Object(Map::new());
     }
+    if let Value::Array(items) = parent {
+        let at = if key == "-" { items.len() } else { key.parse().ok()? };
+        match (step.op, step.value.clone()) {
+            ("add", Some(value)) if at <= items.len() => items.insert(at, value),
+            ("replace", Some(value)) => *items.get_mut(at)? = value,
+            ("remove", None) if at < items.len() => {
+                items.remove(at);
+            }
+            _ => return None,
+        }
+        return Some(());
+    }
     let parent = parent.as_object_mut()?;
     match &step.value {
         Some(value) => parent.insert(key, value.clone()),
@@ -156,6 +176,22 @@ mod tests {
         assert!(patch.holds_for(&json!({"status": {"b": 1}})));
         assert!(!patch.holds_for(&json!({"status": {"a": 2, "b": 1}})));
         assert!(!patch.holds_for(&json!({})));
+    }
+
+    #[test]
+    fn lists_are_changed_by_position() {
+        let mut object = json!({"l": [1, 2]});
+        let patch = Patch::default().add("/l/-", 3).replace("/l/0", 9).remove("/l/1").test("/l/0", 1);
+        patch.apply(&mut object).unwrap();
+        assert_eq!(object, json!({"l": [9, 3]}));
+        assert!(Patch::default().replace("/l/7", 1).apply(&mut object).is_err());
+    }
+
+    #[test]
+    fn a_locked_patch_tests_nothing_but_the_version() {
+        let patch = Patch::default().test("/a", 1).add("/a", 2).locked("7");
+        let steps: Vec<_> = patch.0.iter().map(|s| (s.op, s.path.as_str())).collect();
+        assert_eq!(steps, [("replace", "/metadata/resourceVersion"), ("add", "/a")]);
     }
 
     #[test]

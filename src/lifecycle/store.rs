@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod, PodCondition};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -92,14 +92,7 @@ impl Store {
                 log.made.push("pod");
                 Ok(())
             }
-            Action::SetPodCondition { name, condition } => {
-                let pod = self.pods.get_mut(name).ok_or(StoreError::NotFound("pod"))?;
-                let conditions = pod.status.get_or_insert_default().conditions.get_or_insert_default();
-                conditions.retain(|c| c.type_ != condition.type_);
-                conditions.push(PodCondition::clone(condition));
-                Ok(())
-            }
-            Action::PatchPod { name, patch } => change("pod", self.pods.get_mut(name), patch),
+            Action::PatchPod { name, patch } | Action::PatchPodStatus { name, patch } => change("pod", self.pods.get_mut(name), patch),
             Action::DeletePod { name, .. } => {
                 if self.pods.remove(name).is_some() {
                     log.deleted_pods.push(name.clone());

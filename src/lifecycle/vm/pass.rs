@@ -144,6 +144,15 @@ impl<'a> Pass<'a> {
         let marked = VirtualMachine { metadata: self.machine.metadata.clone(), ..before.clone() };
         let after = VirtualMachine { spec: self.machine.spec.clone(), ..marked.clone() };
         let machine = |from: &VirtualMachine, to: &VirtualMachine| Some(Patch::between(from, to)).filter(|p| !p.is_empty());
+        let acts = self.start.is_some() || self.stop || self.release || self.actions.iter().any(Action::writes);
+        if !acts && self.instance == self.observed.instance && before.spec != after.spec {
+            // Nothing comes in between, so one write will do; and the next pass, which that leads to, tells the status.
+            let mut plan = Vec::from_iter(machine(&before, &after).map(Action::PatchMachine));
+            plan.append(&mut self.actions);
+            plan.append(&mut self.standing);
+            plan.extend(self.look_again.map(|seconds| Action::LookAgain { seconds }));
+            return plan;
+        }
         let mut plan = Vec::from_iter(machine(&before, &marked).map(Action::PatchMachine));
         plan.append(&mut self.actions);
         if let Some(instance) = self.start.take() {

@@ -51,7 +51,7 @@ pub fn failed(observed: &Observed, config: &ClusterConfig, now: Timestamp, actio
         Action::CreateClaim(_) => {
             ("FailedBackendStorageCreate", format!("the claim for the guest's own state cannot be made: {error}"), false)
         }
-        Action::PatchPod { .. } | Action::SetPodCondition { .. } => {
+        Action::PatchPod { .. } | Action::PatchPodStatus { .. } => {
             ("FailedPodPatch", format!("a change of the pod cannot be written: {error}"), false)
         }
         // The instance itself could not be written: so neither could this be.

@@ -1,6 +1,6 @@
 //! One pass over an instance: the copy that it works on, and what comes out of it.
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use k8s_openapi::jiff::Timestamp;
 
 use super::{DELETED, Observed, data_volumes, hotplug, launch, pods};
@@ -22,6 +22,8 @@ pub(super) struct Pass<'a> {
     pub(super) instance: VirtualMachineInstance,
     /// The pod that the guest is in, as it shall be.
     pub(super) pod: Option<Pod>,
+    /// What the pod is told in its status.
+    pub(super) pod_condition: Option<PodCondition>,
     /// What is made and changed besides the instance.
     pub(super) actions: Vec<Action>,
     /// What is said as long as it is so; only worth an event when something changes.
@@ -40,6 +42,7 @@ impl<'a> Pass<'a> {
             now,
             instance: observed.instance.clone(),
             pod: pods::current_pod(&observed.instance, &observed.pods).cloned(),
+            pod_condition: None,
             actions: Vec::new(),
             standing: Vec::new(),
             look_again: None,

@@ -5,6 +5,7 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodCondition};
 use crate::api::names;
 use crate::api::v1::VirtualMachineInstance;
 use crate::lifecycle::owner;
+use crate::lifecycle::patch::Patch;
 use crate::pod::COMPUTE;
 
 /// A proxy that becomes ready only once something points to the pod: the guest does not wait for it.
@@ -99,6 +100,18 @@ pub(super) fn image_problem(pod: &Pod) -> Option<(&'static str, String)> {
 
 pub(super) fn condition<'a>(pod: &'a Pod, kind: &str) -> Option<&'a PodCondition> {
     pod.status.as_ref()?.conditions.iter().flatten().find(|c| c.type_ == kind)
+}
+
+/// What puts a condition into the status of a pod, in the place of the one of its type. Only that one is touched: the
+/// kubelet writes the others.
+pub(super) fn condition_patch(pod: &Pod, condition: &PodCondition) -> Patch {
+    const PATH: &str = "/status/conditions";
+    let conditions = pod.status.as_ref().and_then(|s| s.conditions.as_deref()).unwrap_or_default();
+    match conditions.iter().position(|c| c.type_ == condition.type_) {
+        Some(at) => Patch::default().test(&format!("{PATH}/{at}/type"), &condition.type_).replace(&format!("{PATH}/{at}"), condition),
+        None if conditions.is_empty() => Patch::default().add(PATH, [condition]),
+        None => Patch::default().add(&format!("{PATH}/-"), condition),
+    }
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ fn follow_launcher(pass: &mut Pass<'_>) {
     // The readiness gate holds a paused guest's pod unready.
     let paused = conditions::has(&pass.instance.status.conditions, &Kind::Paused, "True");
     let open = pods::condition(&pod, names::UNPAUSED_CONDITION).is_some_and(|c| c.status == "True");
-    if let (Some(name), true) = (&pod.metadata.name, paused == open) {
+    if paused == open {
         let (status, reason, message) =
             if paused { ("False", "Paused", "the guest is paused") } else { ("True", "NotPaused", "the guest is not paused") };
         let condition = PodCondition {
@@ -122,7 +122,7 @@ fn follow_launcher(pass: &mut Pass<'_>) {
             last_transition_time: Some(Time(pass.now)),
             ..PodCondition::default()
         };
-        pass.actions.push(Action::SetPodCondition { name: name.clone(), condition: Box::new(condition) });
+        pass.pod_condition = Some(condition);
     }
     let meta = pass.instance.metadata.clone();
     if let Some(wanted) = &mut pass.pod {
@@ -161,16 +161,25 @@ pub(super) fn set_label(pass: &mut Pass<'_>, key: &str, value: Option<String>) {
     }
 }
 
+/// Tells the pod what the instance knows, in one write, from the hand-over on: before, nobody asks the pod.
 fn patch_pod(pass: &mut Pass<'_>) {
+    if !matches!(pass.instance.status.phase, Phase::Scheduled | Phase::Running) {
+        return;
+    }
     let Some(wanted) = &pass.pod else {
         return;
     };
     let observed: Option<&Pod> = pass.observed.pods.iter().find(|p| p.metadata.name.is_some() && p.metadata.name == wanted.metadata.name);
     if let (Some(observed), Some(name)) = (observed, &wanted.metadata.name) {
-        let patch = Patch::between(observed, wanted);
-        if !patch.is_empty() && observed.metadata.deletion_timestamp.is_none() {
-            pass.actions.push(Action::PatchPod { name: name.clone(), patch });
+        let mut patch = Patch::between(observed, wanted);
+        let condition = pass.pod_condition.take().map(|condition| pods::condition_patch(observed, &condition));
+        let of_status = condition.is_some();
+        patch.0.extend(condition.into_iter().flat_map(|c| c.0));
+        if patch.is_empty() || observed.metadata.deletion_timestamp.is_some() {
+            return;
         }
+        let name = name.clone();
+        pass.actions.push(if of_status { Action::PatchPodStatus { name, patch } } else { Action::PatchPod { name, patch } });
     }
 }
 

@@ -1,11 +1,15 @@
 //! Carries plans out: one `match` for each controller. The first action that fails ends the plan.
 
+use std::sync::{Mutex, PoisonError};
+
 use k8s_openapi::api::apps::v1::ControllerRevision;
 use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubevirt_rs::api::cdi::DataVolume;
 use kubevirt_rs::api::names;
 use kubevirt_rs::api::v1::{VirtualMachine, VirtualMachineInstance, VirtualMachineInstanceReplicaSet};
 use kubevirt_rs::lifecycle::action::Action;
+use kubevirt_rs::lifecycle::patch::Patch;
 use kubevirt_rs::lifecycle::{node, replicaset, vmi};
 use kubevirt_rs::pod::{Claim, Context, Purpose, attachment};
 use serde_json::json;
@@ -28,6 +32,37 @@ pub(super) struct Scene<'a> {
     pub(super) effective: &'a Effective,
     /// Around the instance, if the pass is about one.
     pub(super) instance: Option<&'a vmi::Observed>,
+    /// The versions that the pass has decided by, or has written since.
+    pub(super) versions: Versions,
+}
+
+/// The resource versions of the objects of a pass. A change that someone else makes in between makes ours fail.
+#[derive(Default)]
+pub(super) struct Versions {
+    object: Mutex<Option<String>>,
+    instance: Mutex<Option<String>>,
+}
+
+impl Versions {
+    /// The versions of the object of the pass, and of the instance of a machine.
+    pub(super) fn of(object: &ObjectMeta, instance: Option<&ObjectMeta>) -> Self {
+        let versions = Self::default();
+        note(&versions.object, object);
+        instance.into_iter().for_each(|meta| note(&versions.instance, meta));
+        versions
+    }
+}
+
+fn note(version: &Mutex<Option<String>>, meta: &ObjectMeta) {
+    version.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&meta.resource_version);
+}
+
+/// The patch for the version that was decided by.
+fn locked(patch: &Patch, version: &Mutex<Option<String>>) -> Patch {
+    match version.lock().unwrap_or_else(PoisonError::into_inner).as_deref() {
+        Some(version) => patch.locked(version),
+        None => patch.clone(),
+    }
 }
 
 impl Controller {
@@ -42,11 +77,15 @@ impl Controller {
         let (namespace, name, stores) = (Some(&*key.namespace), &*key.name, &self.stores);
         match action {
             Action::PatchMachine(patch) => {
-                let written = self.cluster.patch::<VirtualMachine>(namespace, name, patch).await?;
+                let patch = locked(patch, &scene.versions.object);
+                let written = self.cluster.patch::<VirtualMachine>(namespace, name, &patch).await?;
+                note(&scene.versions.object, &written.metadata);
                 self.expect(item, &stores.machines, &written);
             }
             Action::PatchMachineStatus(patch) => {
-                let written = self.cluster.patch_subresource::<VirtualMachine>(namespace, name, "status", patch).await?;
+                let patch = locked(patch, &scene.versions.object);
+                let written = self.cluster.patch_subresource::<VirtualMachine>(namespace, name, "status", &patch).await?;
+                note(&scene.versions.object, &written.metadata);
                 self.expect(item, &stores.machines, &written);
             }
             Action::CreateInstance(instance) => {
@@ -54,7 +93,10 @@ impl Controller {
                 self.expect(item, &stores.instances, &written);
             }
             Action::PatchInstance(patch) => {
-                let written = self.cluster.patch::<VirtualMachineInstance>(namespace, name, patch).await?;
+                let version = if matches!(item, Item::Machine(_)) { &scene.versions.instance } else { &scene.versions.object };
+                let patch = locked(patch, version);
+                let written = self.cluster.patch::<VirtualMachineInstance>(namespace, name, &patch).await?;
+                note(version, &written.metadata);
                 self.expect(item, &stores.instances, &written);
             }
             Action::UpdateInstance(instance) => {
@@ -102,9 +144,8 @@ impl Controller {
                 let written = self.cluster.patch::<Pod>(namespace, name, patch).await?;
                 self.expect(item, &stores.pods, &written);
             }
-            Action::SetPodCondition { name, condition } => {
-                let patch = json!({"status": {"conditions": [condition]}});
-                let written = self.cluster.merge_strategic::<Pod>(namespace, name, Some("status"), &patch).await?;
+            Action::PatchPodStatus { name, patch } => {
+                let written = self.cluster.patch_subresource::<Pod>(namespace, name, "status", patch).await?;
                 self.expect(item, &stores.pods, &written);
             }
             Action::DeletePod { name, grace_seconds } => {
@@ -132,11 +173,15 @@ impl Controller {
         let (namespace, name) = (Some(&*key.namespace), &*key.name);
         match action {
             Action::PatchSet(patch) => {
-                let written = self.cluster.patch::<VirtualMachineInstanceReplicaSet>(namespace, name, patch).await?;
+                let patch = locked(patch, &scene.versions.object);
+                let written = self.cluster.patch::<VirtualMachineInstanceReplicaSet>(namespace, name, &patch).await?;
+                note(&scene.versions.object, &written.metadata);
                 self.expect(item, &self.stores.sets, &written);
             }
             Action::PatchStatus(patch) => {
-                let written = self.cluster.patch_subresource::<VirtualMachineInstanceReplicaSet>(namespace, name, "status", patch).await?;
+                let patch = locked(patch, &scene.versions.object);
+                let written = self.cluster.patch_subresource::<VirtualMachineInstanceReplicaSet>(namespace, name, "status", &patch).await?;
+                note(&scene.versions.object, &written.metadata);
                 self.expect(item, &self.stores.sets, &written);
             }
             Action::PatchInstance { name, patch } => {

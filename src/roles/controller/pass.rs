@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kubevirt_rs::lifecycle::action::Action;
 use kubevirt_rs::lifecycle::{node, replicaset, vm, vmi};
 
-use super::apply::Scene;
+use super::apply::{Scene, Versions};
 use super::item::Item;
 use super::{Controller, now};
 use crate::cluster::{Error, Key, reference};
@@ -59,7 +59,8 @@ impl Controller {
         let effective = self.settings.current();
         let (config, now) = (&effective.config, now());
         let plan = vm::plan(&observed, config, now);
-        let scene = Scene { item, key, about: reference(&observed.machine), effective: &effective, instance: None };
+        let versions = Versions::of(&observed.machine.metadata, observed.instance.as_ref().map(|i| &i.metadata));
+        let scene = Scene { item, key, about: reference(&observed.machine), effective: &effective, instance: None, versions };
         self.carry_out(&scene, &plan, |action, error| vm::failed(&observed, config, now, action, error)).await
     }
 
@@ -70,7 +71,8 @@ impl Controller {
         };
         let (config, now) = (&effective.config, now());
         let plan = vmi::plan(&observed, config, now);
-        let scene = Scene { item, key, about: reference(&observed.instance), effective: &effective, instance: Some(&observed) };
+        let versions = Versions::of(&observed.instance.metadata, None);
+        let scene = Scene { item, key, about: reference(&observed.instance), effective: &effective, instance: Some(&observed), versions };
         self.carry_out(&scene, &plan, |action, error| vmi::failed(&observed, config, now, action, error)).await
     }
 
@@ -104,7 +106,14 @@ impl Controller {
             }
         };
         let effective = self.settings.current();
-        let scene = Scene { item, key, about: reference(&observed.set), effective: &effective, instance: None };
+        let scene = Scene {
+            item,
+            key,
+            about: reference(&observed.set),
+            effective: &effective,
+            instance: None,
+            versions: Versions::of(&observed.set.metadata, None),
+        };
         for action in &plan {
             let Err(error) = self.apply_to_set(&scene, action).await else { continue };
             if error.is_conflict() {
@@ -124,7 +133,7 @@ impl Controller {
         let effective = self.settings.current();
         let key = Key::new("", name);
         let about = observed.node.as_ref().map_or_else(ObjectReference::default, reference);
-        let scene = Scene { item, key: &key, about, effective: &effective, instance: None };
+        let scene = Scene { item, key: &key, about, effective: &effective, instance: None, versions: Versions::default() };
         for action in node::plan(&observed, now()) {
             self.apply_to_node(&scene, &action).await?;
         }

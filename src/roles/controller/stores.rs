@@ -1,6 +1,7 @@
 //! What the controllers read, and whom a change concerns.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
 use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod, ResourceQuota};
@@ -12,8 +13,8 @@ use kubevirt_rs::api::instancetype::{
 };
 use kubevirt_rs::api::names;
 use kubevirt_rs::api::v1::{
-    KubeVirt, VirtualMachine, VirtualMachineInstance, VirtualMachineInstanceMigration, VirtualMachineInstancePreset,
-    VirtualMachineInstanceReplicaSet, Volume,
+    KubeVirt, VirtualMachine, VirtualMachineInstance, VirtualMachineInstanceMigration, VirtualMachineInstancePhase as Phase,
+    VirtualMachineInstancePreset, VirtualMachineInstanceReplicaSet, Volume,
 };
 use kubevirt_rs::lifecycle::{owner, persistent_state, volumes};
 
@@ -31,6 +32,9 @@ pub(super) const NODE: &str = "node";
 const MIGRATED: &str = "migrated";
 /// Machines by the instance types and preferences that they name.
 const TYPE: &str = "instancetype";
+
+/// So long a machine waits for further changes of its instance before it tells of them.
+const SETTLES: Duration = Duration::from_millis(200);
 
 /// Everything that is read.
 pub(super) struct Stores {
@@ -272,7 +276,10 @@ impl Concerns {
             _ => {}
         }
         if self.stores.machines.contains(&key) {
-            self.queue.add(Item::Machine(key.clone()));
+            let phase = &change.object.status.phase;
+            let ends = change.gone || meta.deletion_timestamp.is_some() || matches!(phase, Phase::Succeeded | Phase::Failed);
+            // While a guest starts, its instance changes several times in a moment: the machine tells of them at once.
+            self.queue.add_after(Item::Machine(key.clone()), if ends { Duration::ZERO } else { SETTLES });
         }
         let node = change.object.status.node_name.as_str();
         if !node.is_empty() && !self.stores.nodes.contains(&Key::new("", node)) {
