@@ -1,6 +1,8 @@
 //! Arguments → a role or a tool.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -67,9 +69,22 @@ fn log_to_standard_error(voice: Voice) {
     }
 }
 
+/// The names by which probes, hooks and backup tools of KubeVirt call programs, and the subcommands that those are here.
+const NAMES: [(&str, &str); 3] = [("virt-tail", "console-log"), ("virt-probe", "probe"), ("virt-freezer", "freezer")];
+
+/// The arguments, with the subcommand that the program's own name stands for.
+fn arguments(given: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = given.collect();
+    let called = arguments.first().map(Path::new).and_then(Path::file_name);
+    if let Some((_, subcommand)) = NAMES.iter().find(|(name, _)| called == Some(name.as_ref())) {
+        arguments.insert(1, subcommand.into());
+    }
+    arguments
+}
+
 /// Parses the arguments and runs what they name.
 pub(crate) fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(arguments(std::env::args_os()));
     log_to_standard_error(match &cli.command {
         Command::Role(role) if role.is_of_a_cluster() => Voice::Role,
         _ => Voice::Tool,
@@ -78,5 +93,37 @@ pub(crate) fn run() -> ExitCode {
         Command::Role(role) => roles::run(role),
         Command::Tool(tool) => tools::run(tool),
         Command::Completion { shell } => completion(shell),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_programs_name_may_stand_for_a_subcommand() {
+        for (given, expected) in [
+            ("/usr/bin/virt-tail --logfile x", "/usr/bin/virt-tail console-log --logfile x"),
+            ("virt-probe --guestAgentPing", "virt-probe probe --guestAgentPing"),
+            ("/usr/bin/kubevirt-rs launcher", "/usr/bin/kubevirt-rs launcher"),
+            ("", ""),
+        ] {
+            let found = arguments(given.split_ascii_whitespace().map(OsString::from));
+            assert_eq!(found, expected.split_ascii_whitespace().map(OsString::from).collect::<Vec<_>>(), "{given}");
+        }
+    }
+
+    #[test]
+    fn probes_are_asked_as_pods_ask_them() {
+        for line in [
+            "virt-probe --domainName lab_vm --timeoutSeconds 3 --command cat -- /ready -n",
+            "virt-probe --domainName lab_vm --timeoutSeconds 1 --guestAgentPing",
+            "virt-freezer --freeze --name vm --namespace lab",
+            "virt-tail --logfile /var/run/kubevirt-private/u/virt-serial0-log",
+        ] {
+            let parsed = Cli::try_parse_from(arguments(line.split_ascii_whitespace().map(OsString::from)));
+            assert!(parsed.is_ok(), "{line}: {}", parsed.err().map(|e| e.to_string()).unwrap_or_default());
+        }
+        assert!(Cli::try_parse_from(["virt-probe", "probe", "--domainName", "x"]).is_err());
     }
 }

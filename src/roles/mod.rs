@@ -28,7 +28,7 @@ pub(crate) enum Role {
 impl Role {
     /// Whether it is one of those that serve a whole cluster or node, and tell what they change.
     pub(crate) fn is_of_a_cluster(&self) -> bool {
-        !matches!(self, Self::Launcher(_))
+        !matches!(self, Self::Launcher(args) if args.vmi.is_some())
     }
 }
 

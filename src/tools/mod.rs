@@ -2,11 +2,13 @@
 
 mod batch;
 mod bundle;
+mod console_log;
 mod diff;
 mod explain_overhead;
 pub(crate) mod input;
 mod install;
 pub(crate) mod judge;
+mod probe;
 mod render;
 mod scene;
 mod schema;
@@ -30,6 +32,12 @@ pub(crate) enum Tool {
     Render(render::Render),
     /// Show how the memory request of a machine's launcher pod comes about
     ExplainOverhead(scene::File),
+    /// Print a file that grows, as the container guest-console-log does
+    ConsoleLog(console_log::Args),
+    /// Ask the guest of the launcher's pod that this runs in
+    Probe(probe::ProbeArgs),
+    /// Freeze or thaw the file systems of the guest of the launcher's pod that this runs in
+    Freezer(probe::FreezerArgs),
     /// The schemas of the API
     #[command(subcommand)]
     Schema(schema::Schema),
@@ -43,6 +51,9 @@ pub(crate) fn run(tool: Tool) -> ExitCode {
         Tool::Bundle(args) => bundle::run(&args),
         Tool::Render(what) => render::run(&what),
         Tool::ExplainOverhead(args) => explain_overhead::run(&args),
+        Tool::ConsoleLog(args) => console_log::run(&args),
+        Tool::Probe(args) => probe::probe(args),
+        Tool::Freezer(args) => probe::freezer(args),
         Tool::Schema(what) => schema::run(&what),
     }
 }
