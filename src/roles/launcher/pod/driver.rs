@@ -106,7 +106,10 @@ impl<'a> Driver<'a> {
             let request = tokio::select! {
                 request = self.requests.recv() => request,
                 _ = self.stops.recv() => return Ok(None),
-                status = libvirt.daemon.ended() => return Err(ending::libvirt_lost(&status, &libvirt.daemon.log())),
+                status = libvirt.daemon.ended() => {
+                    self.board.update(|shown| shown.last_words = libvirt.daemon.log());
+                    return Err(ending::libvirt_lost(&status));
+                }
                 () = &mut limit => return Err(last.unwrap_or_else(|| {
                     let seconds = self.args.qemu_timeout.as_secs();
                     fault(FaultReason::TimedOut, format!("The node's handler has not said within {seconds} s what to run"))
@@ -233,8 +236,7 @@ impl<'a> Watch<'a> {
                     None
                 }
                 status = libvirt.daemon.ended() => {
-                    let lost = ending::libvirt_lost(&status, &libvirt.daemon.log());
-                    self.board.update(|status| status.fault = Some(lost));
+                    self.board.update(|shown| shown.fault = Some(ending::libvirt_lost(&status)));
                     Some(Input::Ended(End::Failed))
                 }
             };

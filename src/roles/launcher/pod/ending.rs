@@ -87,9 +87,6 @@ pub(super) fn sockets(args: &PodArgs) -> std::path::PathBuf {
 }
 
 /// How a guest is spoken of that libvirt lost.
-pub(super) fn libvirt_lost(status: &str, log: &str) -> Fault {
-    super::fault(
-        FaultReason::LibvirtFailed,
-        format!("Libvirt's daemon has ended ({status}), and the guest is ended with it.\n{log}").trim_end(),
-    )
+pub(super) fn libvirt_lost(status: &str) -> Fault {
+    super::fault(FaultReason::LibvirtFailed, format!("Libvirt's daemon has ended ({status}), and the guest is ended with it"))
 }
