@@ -20,7 +20,7 @@
 # The folder holds admin.conf, log/ (audit.log counts what writes), pki/, pid/ and the nodes' own folders.
 set -euo pipefail
 
-PACKAGES=(busybox-static conntrack containerd containernetworking-plugins ethtool iproute2 iptables nftables openssl procps python3 runc socat util-linux)
+PACKAGES=(busybox-static conntrack containerd containernetworking-plugins ethtool iproute2 iptables libcap2-bin nftables openssl procps python3 runc socat util-linux)
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${KUBEVIRT_RS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kubevirt-rs}

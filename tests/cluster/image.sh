@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds the image of every role from the Containerfile, and prints the folder that holds it.
 #
-#   tests/cluster/image.sh BINARY
+#   tests/cluster/image.sh BINARY      the program; container-disk-program, as `make build` makes it, lies beside it
 #
 # The base, docker.io/library/debian:trixie-slim, is made here from Debian's packages, by the archive that this machine's apt uses.
 # buildah keeps what the Containerfile's steps made: with another binary only the step that copies it is done again.
@@ -41,6 +41,7 @@ fi
 # A context with just what is copied, so that a checkout's size does not matter.
 mkdir -p "$work/context/target"
 cp "$binary" "$work/context/target/kubevirt-rs"
+cp "$(dirname "$binary")/container-disk-program" "$work/context/target/"
 cp "$top/LICENSE" "$top/NOTICE" "$work/context/"
 say "building from the Containerfile"
 buildah bud --quiet --layers --isolation chroot --pull-never --format oci --tag localhost/kubevirt-rs --file "$top/Containerfile" "$work/context" >/dev/null

@@ -122,12 +122,14 @@ class Store:
 
 
 def layer(entries):
-    """An uncompressed layer of (path, mode, content): bytes, the target of a link, or None for a folder."""
+    """An uncompressed layer of (path, mode, content): bytes, the target of a link, or None for a folder; capabilities may follow."""
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for path, mode, content in entries:
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for path, mode, content, *capabilities in entries:
             info = tarfile.TarInfo(path)
             info.mode = mode
+            if capabilities:
+                info.pax_headers["SCHILY.xattr.security.capability"] = capabilities[0].decode()
             if content is None:
                 info.type = tarfile.DIRTYPE
             elif isinstance(content, str):
@@ -147,7 +149,10 @@ def add(args):
         store.name(args.name, store.put(MANIFEST, source.manifest_data)["digest"])
         return
     with open(args.file[0], "rb") as file:
-        data = layer([(args.file[1], 0o755, file.read())])
+        entry = [args.file[1], 0o755, file.read()]
+    with contextlib.suppress(OSError):  # it has none
+        entry.append(os.getxattr(args.file[0], "security.capability"))
+    data = layer([entry])
     config = json.loads(source.blob(source.manifest["config"]["digest"]))
     top = store.put(LAYER, data)
     config["rootfs"]["diff_ids"].append(top["digest"])

@@ -17,6 +17,7 @@ SECONDS=0
 work=$(mktemp -d "$cache/.reload.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 objcopy --strip-debug "$binary" "$work/kubevirt-rs"
+setcap cap_net_bind_service=p "$work/kubevirt-rs" # as the Containerfile does
 image=$(kubectl --namespace kubevirt get deployment virt-operator --output jsonpath='{.spec.template.spec.containers[0].image}')
 "$here/cluster.sh" load "$image" "$cache/image" --file "$work/kubevirt-rs" usr/bin/kubevirt-rs
 say "$image is loaded after $SECONDS s"
