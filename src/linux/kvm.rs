@@ -28,7 +28,38 @@ pub(crate) fn usable() -> Result<(), String> {
     Ok(())
 }
 
+/// What KVM can do for guests that believe to be on Hyper-V; nothing if there is no KVM.
+pub(crate) fn hyperv() -> Vec<String> {
+    let Ok(device) = OpenOptions::new().read(true).write(true).custom_flags(libc::O_CLOEXEC).open("/dev/kvm") else {
+        return Vec::new();
+    };
+    let extension = |number: u32| call(device.as_fd(), KVM_CHECK_EXTENSION, number.into()).is_ok_and(|answer| answer > 0);
+    kubevirt_rs::node::hyperv::present(extension, &registers(device.as_fd()))
+}
+
+/// `struct kvm_msr_list` with room for its indices.
+#[repr(C)]
+struct RegisterList {
+    count: u32,
+    indices: [u32; REGISTERS],
+}
+
+const REGISTERS: usize = 1024;
+
+/// The model-specific registers that KVM offers.
+fn registers(device: BorrowedFd<'_>) -> Vec<u32> {
+    let mut list = Box::new(RegisterList { count: REGISTERS as u32, indices: [0; REGISTERS] });
+    // SAFETY: the kernel writes at most `count` indices, for which there is room
+    if unsafe { libc::ioctl(device.as_raw_fd(), KVM_GET_MSR_INDEX_LIST, std::ptr::from_mut(list.as_mut())) } == -1 {
+        return Vec::new();
+    }
+    let count = usize::try_from(list.count).unwrap_or(0).min(REGISTERS);
+    list.indices.iter().take(count).copied().collect()
+}
+
 const KVM_API_VERSION: i32 = 12;
+const KVM_CHECK_EXTENSION: libc::c_ulong = 0xae03;
+const KVM_GET_MSR_INDEX_LIST: libc::c_ulong = 0xc004_ae02;
 const KVM_GET_API_VERSION: libc::c_ulong = 0xae00;
 const KVM_CREATE_VM: libc::c_ulong = 0xae01;
 const KVM_GET_SUPPORTED_CPUID: libc::c_ulong = 0xc008_ae05;

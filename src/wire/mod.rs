@@ -1,3 +1,4 @@
 //! The protocols between handler and launcher, and of the kubelet.
 
+pub(crate) mod device_plugin;
 pub(crate) mod launcher;
