@@ -83,8 +83,7 @@ impl Folder {
     }
 }
 
-const BENEATH: ResolveFlag =
-    ResolveFlag::RESOLVE_BENEATH.union(ResolveFlag::RESOLVE_NO_SYMLINKS).union(ResolveFlag::RESOLVE_NO_MAGICLINKS);
+const BENEATH: ResolveFlag = ResolveFlag::RESOLVE_BENEATH.union(ResolveFlag::RESOLVE_NO_SYMLINKS).union(ResolveFlag::RESOLVE_NO_MAGICLINKS);
 
 impl AsFd for Folder {
     fn as_fd(&self) -> BorrowedFd<'_> {

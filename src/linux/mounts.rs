@@ -71,9 +71,8 @@ pub(crate) fn is_mounted(folder: &Folder, name: &str) -> io::Result<bool> {
     // SAFETY: all zeroes is a valid statx
     let mut stat: libc::statx = unsafe { std::mem::zeroed() };
     // SAFETY: the path ends by zero, and there is room for the answer
-    let looked = unsafe {
-        libc::statx(held.as_fd().as_raw_fd(), c"".as_ptr(), libc::AT_EMPTY_PATH, libc::STATX_BASIC_STATS, &raw mut stat)
-    };
+    let looked =
+        unsafe { libc::statx(held.as_fd().as_raw_fd(), c"".as_ptr(), libc::AT_EMPTY_PATH, libc::STATX_BASIC_STATS, &raw mut stat) };
     Errno::result(looked)?;
     Ok(stat.stx_attributes & libc::STATX_ATTR_MOUNT_ROOT as u64 != 0)
 }
@@ -102,7 +101,10 @@ fn parse(mountinfo: &str) -> Vec<PathBuf> {
 
 /// The kernel writes space, tab, line end and backslash by their octal numbers.
 fn unescaped(point: &str) -> String {
-    ["\\040", "\\011", "\\012", "\\134"].iter().zip([" ", "\t", "\n", "\\"]).fold(point.to_owned(), |text, (code, plain)| text.replace(code, plain))
+    ["\\040", "\\011", "\\012", "\\134"]
+        .iter()
+        .zip([" ", "\t", "\n", "\\"])
+        .fold(point.to_owned(), |text, (code, plain)| text.replace(code, plain))
 }
 
 #[cfg(test)]
@@ -146,26 +148,28 @@ mod tests {
                 let _ = wait.recv();
             });
             let namespace = told.recv().unwrap();
-            scope.spawn(move || {
-                unshare(CloneFlags::CLONE_FS | CloneFlags::CLONE_NEWNS).unwrap();
-                nix::mount::mount(none, "/", none, nix::mount::MsFlags::MS_REC | nix::mount::MsFlags::MS_PRIVATE, none).unwrap();
-                let copy = crate::linux::namespaces::in_mounts(namespace.as_fd(), || copy_read_only(&Folder::open(&theirs)?.hold("image")?));
-                // the descriptor refers to the thread's own view of /proc/self, which is the whole process' here
-                let folder = Folder::open(&ours).unwrap();
-                let place = folder.place("disk_0.img").unwrap();
-                assert!(!is_mounted(&folder, "disk_0.img").unwrap());
-                copy.unwrap().attach(&place).unwrap();
-                assert!(is_mounted(&folder, "disk_0.img").unwrap());
-                assert_eq!(fs::read_to_string(ours.join("disk_0.img")).unwrap(), "from elsewhere");
-                let refused = fs::OpenOptions::new().append(true).open(ours.join("disk_0.img")).unwrap_err();
-                assert_eq!(refused.kind(), io::ErrorKind::ReadOnlyFilesystem);
-                unmount(&folder, "disk_0.img").unwrap();
-                unmount(&folder, "disk_0.img").unwrap();
-                unmount(&folder, "never").unwrap();
-                assert!(!is_mounted(&folder, "disk_0.img").unwrap());
-            })
-            .join()
-            .unwrap();
+            scope
+                .spawn(move || {
+                    unshare(CloneFlags::CLONE_FS | CloneFlags::CLONE_NEWNS).unwrap();
+                    nix::mount::mount(none, "/", none, nix::mount::MsFlags::MS_REC | nix::mount::MsFlags::MS_PRIVATE, none).unwrap();
+                    let copy =
+                        crate::linux::namespaces::in_mounts(namespace.as_fd(), || copy_read_only(&Folder::open(&theirs)?.hold("image")?));
+                    // the descriptor refers to the thread's own view of /proc/self, which is the whole process' here
+                    let folder = Folder::open(&ours).unwrap();
+                    let place = folder.place("disk_0.img").unwrap();
+                    assert!(!is_mounted(&folder, "disk_0.img").unwrap());
+                    copy.unwrap().attach(&place).unwrap();
+                    assert!(is_mounted(&folder, "disk_0.img").unwrap());
+                    assert_eq!(fs::read_to_string(ours.join("disk_0.img")).unwrap(), "from elsewhere");
+                    let refused = fs::OpenOptions::new().append(true).open(ours.join("disk_0.img")).unwrap_err();
+                    assert_eq!(refused.kind(), io::ErrorKind::ReadOnlyFilesystem);
+                    unmount(&folder, "disk_0.img").unwrap();
+                    unmount(&folder, "disk_0.img").unwrap();
+                    unmount(&folder, "never").unwrap();
+                    assert!(!is_mounted(&folder, "disk_0.img").unwrap());
+                })
+                .join()
+                .unwrap();
             go.send(()).unwrap();
         });
     }

@@ -155,7 +155,6 @@ fn nft(rules: &str) -> io::Result<()> {
     Err(io::Error::other(format!("nft: {}", String::from_utf8_lossy(&output.stderr).trim())))
 }
 
-
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd as _;

@@ -20,7 +20,8 @@ struct Request {
 pub(crate) fn make(name: &str, owner: u32, multiple_queues: bool) -> io::Result<()> {
     let mut request = Request { name: [0; libc::IFNAMSIZ], flags: 0, rest: [0; 22] };
     let room = request.name.get_mut(..name.len()).filter(|room| room.len() < libc::IFNAMSIZ);
-    room.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the name of a link has at most 15 bytes"))?.copy_from_slice(name.as_bytes());
+    room.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the name of a link has at most 15 bytes"))?
+        .copy_from_slice(name.as_bytes());
     let queues = if multiple_queues { libc::IFF_MULTI_QUEUE } else { 0 };
     request.flags = libc::c_short::try_from(libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_VNET_HDR | queues).map_err(io::Error::other)?;
     let device = OpenOptions::new().read(true).write(true).open("/dev/net/tun")?;

@@ -4,4 +4,5 @@ pub mod beat;
 pub mod capabilities;
 pub mod device;
 pub mod hyperv;
+pub mod instance;
 pub mod labels;

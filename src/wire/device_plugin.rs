@@ -31,7 +31,7 @@ use tonic::{Request, Response, Status};
 use tonic_prost::ProstCodec;
 
 use messages::{
-    AllocateRequest, AllocateResponse, ContainerAllocateResponse, Device, DeviceSpec, DevicePluginOptions, Empty, ListAndWatchResponse,
+    AllocateRequest, AllocateResponse, ContainerAllocateResponse, Device, DevicePluginOptions, DeviceSpec, Empty, ListAndWatchResponse,
     PreStartContainerRequest, PreStartContainerResponse, RegisterRequest,
 };
 
@@ -256,7 +256,10 @@ mod tests {
         let given = client(&socket).await.unary(Request::new(wanted), path, codec).await.unwrap().into_inner();
         assert_eq!(given.container_responses.len(), 2);
         let device = &given.container_responses[1].devices[0];
-        assert_eq!((device.host_path.as_str(), device.container_path.as_str(), device.permissions.as_str()), ("/dev/net/tun", "/dev/net/tun", "rw"));
+        assert_eq!(
+            (device.host_path.as_str(), device.container_path.as_str(), device.permissions.as_str()),
+            ("/dev/net/tun", "/dev/net/tun", "rw")
+        );
 
         let path = http::uri::PathAndQuery::from_static("/v1beta1.DevicePlugin/Dance");
         let codec = ProstCodec::<Empty, Empty>::default();

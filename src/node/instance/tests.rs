@@ -1,0 +1,312 @@
+//! Tables: what is observed, and what follows.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::api::v1::{KubeVirtConfiguration, VirtualMachineInstanceConditionType as Kind};
+use crate::guest::status::{Agent, AgentInterface, Disk, Domain, Interface, State, StateReason};
+use crate::lifecycle::conditions;
+use crate::network::PrivateNetwork;
+
+const NOW: &str = "2026-12-01T00:00:00Z";
+
+fn instance(phase: &str, more: Value) -> VirtualMachineInstance {
+    let mut object = json!({
+        "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+        "metadata": { "name": "a", "namespace": "lab", "uid": "i", "labels": { "kubevirt.io/nodeName": "n" } },
+        "spec": {
+            "architecture": "amd64",
+            "domain": { "devices": { "interfaces": [{ "name": "default", "masquerade": {} }], "disks": [{ "name": "root", "disk": {} }] } },
+            "networks": [{ "name": "default", "pod": {} }],
+            "volumes": [{ "name": "root", "containerDisk": { "image": "x" } }],
+        },
+        "status": {
+            "phase": phase, "nodeName": "n", "volumeStatus": [{ "name": "root", "target": "" }],
+            "interfaces": [{ "name": "default", "podInterfaceName": "eth0" }],
+        },
+    });
+    lay_over(&mut object, more);
+    serde_json::from_value(object).unwrap()
+}
+
+fn lay_over(below: &mut Value, above: Value) {
+    match (below, above) {
+        (Value::Object(below), Value::Object(above)) => {
+            for (name, value) in above {
+                lay_over(below.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (below, above) => *below = above,
+    }
+}
+
+fn domain(state: State, reason: StateReason) -> Domain {
+    Domain {
+        state,
+        reason,
+        machine: "pc-q35-10.0".into(),
+        memory: 64 << 20,
+        interfaces: vec![Interface { name: "default".into(), mac: "52:54:00:00:00:01".into(), device: "tap0".into(), up: true }],
+        disks: vec![Disk { volume: "root".into(), target: "vda".into() }],
+        ..Domain::default()
+    }
+}
+
+fn status(stage: Stage, domain: Option<Domain>) -> Box<Status> {
+    Box::new(Status { stage, domain, ..Status::default() })
+}
+
+fn networks() -> Vec<Network> {
+    vec![Network {
+        name: "default".into(),
+        link: "eth0".into(),
+        pod_addresses: vec!["10.244.1.7".parse().unwrap()],
+        bridge: Some("k6t-eth0".into()),
+        private: vec![PrivateNetwork::ipv4("").unwrap()],
+        tap: Some("tap0".into()),
+        mtu: 1450,
+    }]
+}
+
+fn observed(instance: VirtualMachineInstance, launcher: Launcher) -> Observed {
+    Observed { instance: Some(instance), launcher, networks: networks(), traces: true, host_model: true, ..Observed::default() }
+}
+
+fn planned(observed: &Observed) -> Vec<Action> {
+    plan(observed, &ClusterConfig::new(&KubeVirtConfiguration::default()), NOW.parse().unwrap())
+}
+
+/// The plan in words, and the instance as it is afterwards.
+fn follow(observed: &Observed) -> (String, Option<VirtualMachineInstance>) {
+    let mut object = json!(observed.instance);
+    let mut words = Vec::new();
+    for action in planned(observed) {
+        match action {
+            Action::Patch(patch) => {
+                patch.apply(&mut object).unwrap();
+                words.push("patch".to_owned());
+            }
+            Action::Record(event) => words.push(format!("{} {}", event.kind(), event.reason)),
+            Action::LookAgain { .. } => words.push("again".to_owned()),
+            other => words.push(format!("{other:?}").to_lowercase()),
+        }
+    }
+    (words.join(", "), serde_json::from_value(object).unwrap())
+}
+
+fn running() -> Launcher {
+    Launcher::Alive(status(Stage::Started, Some(domain(State::Running, StateReason::Unknown))))
+}
+
+#[test]
+fn a_life_from_hand_over_to_power_off() {
+    let mut seen = observed(instance("Scheduled", json!({})), Launcher::Unknown);
+    assert_eq!(follow(&seen).0, "");
+    seen.launcher = Launcher::Alive(status(Stage::Waiting, None));
+    assert_eq!(follow(&seen).0, "start");
+    seen.start = Start::Running;
+    assert_eq!(follow(&seen).0, "");
+    seen.start = Start::Done;
+    seen.launcher = running();
+    let (words, told) = follow(&seen);
+    assert_eq!(words, "patch, Normal Started");
+    let told = told.unwrap();
+    assert_eq!((told.status.phase.clone(), told.status.volume_status[0].target.as_str()), (Phase::Running, "vda"));
+    let interface = &told.status.interfaces[0];
+    assert_eq!((interface.ip_address.as_str(), interface.info_source.as_str(), interface.queue_count), ("10.244.1.7", "domain", 1));
+    assert_eq!((interface.pod_interface_name.as_str(), interface.link_state.as_str()), ("eth0", "up"));
+    assert!(conditions::has(&told.status.conditions, &Kind::LiveMigratable, "True"));
+    assert_eq!(told.status.phase_transition_timestamps.len(), 1);
+    // what was told is told once
+    seen.instance = Some(told);
+    assert_eq!(follow(&seen).0, "");
+    seen.launcher = Launcher::Gone(Some(status(Stage::Ended, Some(domain(State::Shutoff, StateReason::Shutdown)))));
+    let (words, told) = follow(&seen);
+    assert_eq!((words.as_str(), told.as_ref().unwrap().status.phase.clone()), ("patch, Normal Stopped", Phase::Succeeded));
+    seen.instance = told;
+    assert_eq!(follow(&seen).0, "cleanup");
+    seen.traces = false;
+    assert_eq!(follow(&seen).0, "");
+}
+
+#[test]
+fn the_phase_follows_the_guest() {
+    use {State as S, StateReason as R};
+    let grace0 = json!({ "spec": { "terminationGracePeriodSeconds": 0 } });
+    let no_button = json!({ "spec": { "domain": { "features": { "acpi": { "enabled": false } } } } });
+    for (now, more, state, reason, then) in [
+        ("Scheduled", json!({}), S::Paused, R::StartingUp, "Running"),
+        ("Running", json!({}), S::Paused, R::User, "Running"),
+        ("Running", json!({}), S::Paused, R::PostcopyFailed, "Failed"),
+        ("Running", json!({}), S::ShuttingDown, R::Unknown, "Running"),
+        ("Running", json!({}), S::Shutoff, R::Shutdown, "Succeeded"),
+        ("Running", json!({}), S::Shutoff, R::Destroyed, "Failed"),
+        ("Running", grace0, S::Shutoff, R::Destroyed, "Succeeded"),
+        ("Running", no_button, S::Shutoff, R::Destroyed, "Succeeded"),
+        ("Running", json!({}), S::Crashed, R::Panicked, "Failed"),
+        ("Running", json!({}), S::Shutoff, R::Failed, "Failed"),
+        ("Running", json!({}), S::Shutoff, R::Migrated, "Running"),
+    ] {
+        let launcher = Launcher::Alive(status(Stage::Started, Some(domain(state, reason))));
+        let (_, told) = follow(&observed(instance(now, more), launcher));
+        assert_eq!(told.unwrap().status.phase.to_string(), then, "{now} {state:?} {reason:?}");
+    }
+    for (now, launcher, then) in [
+        ("Scheduled", Launcher::Gone(None), "Failed"),
+        ("Running", Launcher::Gone(None), "Failed"),
+        ("Running", Launcher::Gone(Some(status(Stage::Started, Some(domain(S::Running, R::Unknown))))), "Failed"),
+        ("Running", Launcher::Alive(status(Stage::Waiting, None)), "Failed"),
+        ("Scheduled", Launcher::Alive(status(Stage::Ended, None)), "Failed"),
+        ("Running", Launcher::Unknown, "Running"),
+    ] {
+        let (words, told) = follow(&observed(instance(now, json!({})), launcher.clone()));
+        assert_eq!(told.unwrap().status.phase.to_string(), then, "{now} {launcher:?} {words}");
+    }
+}
+
+#[test]
+fn a_deleted_guest_gets_its_time_once() {
+    let deleted = |more: Value| {
+        let mut object = instance("Running", more);
+        object.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(NOW.parse().unwrap()));
+        object
+    };
+    let first = |seen: &Observed| follow(seen).0.split(", ").next().unwrap_or_default().to_owned();
+    let mut seen = observed(deleted(json!({})), running());
+    assert_eq!(first(&seen), "shutdown");
+    seen.asked_to_end = true;
+    assert_ne!(first(&seen), "shutdown");
+    assert_eq!(first(&observed(deleted(json!({ "spec": { "terminationGracePeriodSeconds": 0 } })), running())), "destroy");
+    let stopping = Launcher::Alive(status(Stage::Stopping, Some(domain(State::Running, StateReason::Unknown))));
+    assert_eq!(first(&observed(deleted(json!({})), stopping)), "patch");
+    let waiting = Launcher::Alive(status(Stage::Waiting, None));
+    let mut seen = observed(deleted(json!({ "status": { "phase": "Scheduled" } })), waiting);
+    assert_eq!(follow(&seen).0, "destroy");
+    // an instance that is gone without having ended takes its guest with it
+    seen = Observed { instance: None, launcher: running(), traces: true, ..Observed::default() };
+    assert_eq!(follow(&seen).0, "destroy, again");
+    seen.asked_to_end = true;
+    assert_eq!(follow(&seen).0, "again");
+    seen.launcher = Launcher::Gone(None);
+    assert_eq!(follow(&seen).0, "cleanup");
+}
+
+#[test]
+fn a_failed_start_is_told_and_tried_again_unless_it_is_hopeless() {
+    let fault = |reason| Fault { reason, message: "no such disk".into(), field: Some("spec.volumes[0]".into()) };
+    let mut seen = observed(instance("Scheduled", json!({})), Launcher::Alive(status(Stage::Waiting, None)));
+    seen.start = Start::Failed(fault(FaultReason::DiskNotReady));
+    let (words, told) = follow(&seen);
+    assert_eq!(words, "start, patch");
+    let told = told.unwrap();
+    let condition = conditions::find(&told.status.conditions, &Kind::Synchronized).unwrap();
+    assert_eq!((condition.reason.as_str(), condition.message.as_str()), ("DiskNotReady", "spec.volumes[0]: no such disk"));
+    seen.start = Start::Failed(fault(FaultReason::InvalidInstance));
+    let (words, told) = follow(&seen);
+    assert_eq!((words.as_str(), told.as_ref().unwrap().status.phase.clone()), ("patch, Warning Stopped", Phase::Failed));
+    assert_eq!(told.unwrap().status.reason, "InvalidInstance");
+}
+
+#[test]
+fn a_crash_is_told_with_qemus_last_words() {
+    let mut last = status(Stage::Ended, Some(domain(State::Shutoff, StateReason::Failed)));
+    last.fault = Some(Fault { reason: FaultReason::QemuFailed, message: "QEMU was killed".into(), field: None });
+    last.last_words = "terminating on signal 9".into();
+    let (_, told) = follow(&observed(instance("Running", json!({})), Launcher::Gone(Some(last))));
+    let told = told.unwrap();
+    let condition = conditions::find(&told.status.conditions, &Kind::Synchronized).unwrap();
+    assert_eq!((condition.reason.as_str(), told.status.reason.as_str()), ("QemuFailed", "QemuFailed"));
+    assert!(condition.message.contains("QEMU was killed") && condition.message.contains("signal 9"), "{}", condition.message);
+}
+
+#[test]
+fn the_agents_word_is_told() {
+    let mut started = status(Stage::Started, Some(domain(State::Running, StateReason::Unknown)));
+    let addresses = ["10.0.2.2", "fe80::1"].map(str::to_owned).to_vec();
+    started.agent = Some(Agent {
+        interfaces: vec![
+            AgentInterface { name: "lo".into(), mac: "00:00:00:00:00:00".into(), ip: "127.0.0.1".into(), ips: vec!["127.0.0.1".into()] },
+            AgentInterface { name: "enp1s0".into(), mac: "52:54:00:00:00:01".into(), ip: "10.0.2.2".into(), ips: addresses },
+            AgentInterface {
+                name: "docker0".into(),
+                mac: "02:42:00:00:00:01".into(),
+                ip: "172.17.0.1".into(),
+                ips: vec!["172.17.0.1".into()],
+            },
+        ],
+        ..Agent::default()
+    });
+    let (_, told) = follow(&observed(instance("Running", json!({})), Launcher::Alive(started)));
+    let told = told.unwrap();
+    assert!(conditions::has(&told.status.conditions, &Kind::AgentConnected, "True"));
+    let seen: Vec<_> = told
+        .status
+        .interfaces
+        .iter()
+        .map(|i| (i.name.as_str(), i.interface_name.as_str(), i.ip_addresses.join(" "), i.info_source.as_str()))
+        .collect();
+    assert_eq!(
+        seen,
+        [("default", "enp1s0", "10.244.1.7".to_owned(), "domain, guest-agent"), ("", "docker0", "172.17.0.1".to_owned(), "guest-agent"),]
+    );
+}
+
+#[test]
+fn a_pause_is_told_as_long_as_it_lasts() {
+    let paused = Launcher::Alive(status(Stage::Started, Some(domain(State::Paused, StateReason::User))));
+    let (_, told) = follow(&observed(instance("Running", json!({})), paused));
+    let told = told.unwrap();
+    assert!(conditions::has_reason(&told.status.conditions, &Kind::Paused, "True", "PausedByUser"));
+    let (_, told) = follow(&observed(told, running()));
+    assert!(conditions::find(&told.unwrap().status.conditions, &Kind::Paused).is_none());
+}
+
+#[test]
+fn what_cannot_migrate_says_why() {
+    let device = json!([{ "name": "d", "deviceName": "x" }]);
+    for (more, reason, method) in [
+        (json!({}), "", "BlockMigration"),
+        (json!({ "spec": { "volumes": [] } }), "", "LiveMigration"),
+        (
+            json!({ "spec": { "domain": { "devices": { "interfaces": [{ "name": "default", "bridge": {} }] } } } }),
+            "InterfaceNotLiveMigratable",
+            "BlockMigration",
+        ),
+        (json!({ "spec": { "domain": { "devices": { "hostDevices": device } } } }), "HostDeviceNotLiveMigratable", "BlockMigration"),
+        (json!({ "spec": { "domain": { "launchSecurity": { "sev": {} } } } }), "SEVNotLiveMigratable", "BlockMigration"),
+        (
+            json!({ "spec": { "volumes": [{ "name": "root", "persistentVolumeClaim": { "claimName": "c" } }] } }),
+            "DisksNotLiveMigratable",
+            "BlockMigration",
+        ),
+        (json!({ "spec": { "domain": { "devices": { "disks": [{ "name": "root", "cdrom": {} }] } } } }), "", "LiveMigration"),
+        (
+            json!({ "spec": { "domain": { "features": { "hyperv": { "reenlightenment": { "enabled": true } } } } } }),
+            "NoTSCFrequencyNotLiveMigratable",
+            "BlockMigration",
+        ),
+    ] {
+        let (_, told) = follow(&observed(instance("Running", more.clone()), running()));
+        let told = told.unwrap();
+        let condition = conditions::find(&told.status.conditions, &Kind::LiveMigratable).unwrap();
+        assert_eq!((condition.reason.as_str(), condition.status == "True"), (reason, reason.is_empty()), "{more}");
+        assert_eq!(told.status.migration_method.to_string(), method, "{more}");
+    }
+}
+
+#[test]
+fn the_launcher_is_told_of_taps_and_leases() {
+    let instance = instance(
+        "Scheduled",
+        json!({ "spec": { "domain": { "devices": { "interfaces": [{ "name": "default", "masquerade": {}, "macAddress": "52:54:00:00:00:01" }] } } } }),
+    );
+    let order = order(&instance, &KubeVirtConfiguration::default(), &networks());
+    let plug = &order.interfaces["default"];
+    assert_eq!((plug.tap.as_str(), plug.mtu), ("tap0", Some(1450)));
+    let lease = plug.dhcp.as_ref().unwrap();
+    assert_eq!(
+        (lease.link.as_str(), lease.address.to_string(), lease.gateway.unwrap().to_string(), lease.mtu),
+        ("k6t-eth0", "10.0.2.2".into(), "10.0.2.1".into(), Some(1450))
+    );
+    assert_eq!(lease.mac.as_deref(), Some("52:54:00:00:00:01"));
+}
