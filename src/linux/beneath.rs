@@ -72,6 +72,14 @@ impl Folder {
         }
     }
 
+    /// The names in it. To be called on a thread that may change its working folder.
+    pub(crate) fn names(&self) -> io::Result<Vec<String>> {
+        // /proc, by which a descriptor could be read, is another one in other mounts
+        let folder = self.resolve(Path::new("."), OFlag::O_RDONLY | OFlag::O_DIRECTORY, BENEATH)?;
+        nix::unistd::fchdir(&folder)?;
+        std::fs::read_dir(".")?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    }
+
     /// A path that leads to `name` in this folder, wherever the folder is now; valid as long as the folder is held.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}/{name}", self.0.as_raw_fd()))

@@ -37,6 +37,15 @@ impl PodProcess {
         Ok(Self { folder })
     }
 
+    /// Its SELinux context, where there is SELinux.
+    pub(crate) fn selinux_context(&self) -> Option<String> {
+        if !Path::new("/sys/fs/selinux/enforce").exists() {
+            return None;
+        }
+        let context = self.folder.read("attr/current", LIST).ok()?;
+        Some(context.trim_end_matches(['\0', '\n']).to_owned()).filter(|context| !context.is_empty())
+    }
+
     /// Its network namespace.
     pub(crate) fn network(&self) -> io::Result<OwnedFd> {
         self.namespace("ns/net")

@@ -65,6 +65,8 @@ pub struct Observed {
     pub launcher: Launcher,
     /// How its start goes.
     pub start: Start,
+    /// Whether a start that failed may be tried again now.
+    pub may_retry: bool,
     /// Its networks in the pod, once they have been looked at.
     pub networks: Vec<Network>,
     /// Whether the launcher was asked to end already.
@@ -139,7 +141,7 @@ fn starts(observed: &Observed, instance: &VirtualMachineInstance) -> bool {
     let waits = matches!(&observed.launcher, Launcher::Alive(status) if matches!(status.stage, Stage::Waiting));
     let may = match &observed.start {
         Start::NotTried => true,
-        Start::Failed(fault) => !is_final(fault),
+        Start::Failed(fault) => observed.may_retry && !is_final(fault),
         Start::Running | Start::Done => false,
     };
     waits && may && instance.status.phase == Phase::Scheduled

@@ -69,7 +69,7 @@ fn networks() -> Vec<Network> {
 }
 
 fn observed(instance: VirtualMachineInstance, launcher: Launcher) -> Observed {
-    Observed { instance: Some(instance), launcher, networks: networks(), traces: true, host_model: true, ..Observed::default() }
+    Observed { instance: Some(instance), launcher, networks: networks(), traces: true, may_retry: true, host_model: true, ..Observed::default() }
 }
 
 fn planned(observed: &Observed) -> Vec<Action> {
@@ -198,6 +198,8 @@ fn a_failed_start_is_told_and_tried_again_unless_it_is_hopeless() {
     seen.start = Start::Failed(fault(FaultReason::DiskNotReady));
     let (words, told) = follow(&seen);
     assert_eq!(words, "start, patch");
+    seen.may_retry = false;
+    assert_eq!(follow(&seen).0, "patch");
     let told = told.unwrap();
     let condition = conditions::find(&told.status.conditions, &Kind::Synchronized).unwrap();
     assert_eq!((condition.reason.as_str(), condition.message.as_str()), ("DiskNotReady", "spec.volumes[0]: no such disk"));

@@ -1,0 +1,97 @@
+//! The heart of the node: says now and then that the handler is there, and what the node's guests can have.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::jiff::Timestamp;
+use kubevirt_rs::config::Gate;
+use kubevirt_rs::node::beat::{Beat, has_cpu_manager, patch, pause};
+use kubevirt_rs::node::device::POOLS;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use super::Args;
+use super::host::Host;
+use crate::cluster::{Cluster, Configuration, Error, Shutdown};
+
+/// How long the first beat waits for the kubelet to know the devices.
+const UNTIL_DEVICES: Duration = Duration::from_secs(10);
+/// After a beat that failed.
+const AGAIN: Duration = Duration::from_secs(5);
+/// How long the last beat may take.
+const LAST: Duration = Duration::from_millis(1500);
+
+pub(super) struct Heart {
+    node: String,
+    kubelet: PathBuf,
+    cluster: Cluster,
+    configuration: Configuration,
+    host: Arc<Host>,
+    /// How many pools of devices the kubelet knows.
+    devices: watch::Receiver<usize>,
+}
+
+impl Heart {
+    pub(super) fn new(args: &Args, cluster: &Cluster, configuration: Configuration, host: Arc<Host>, devices: watch::Receiver<usize>) -> Self {
+        let (node, kubelet) = (args.node.clone(), args.kubelet.clone());
+        Self { node, kubelet, cluster: cluster.clone(), configuration, host, devices }
+    }
+
+    /// Beats until the end is asked for; then says that no guests can come any more.
+    pub(super) async fn run(mut self, shutdown: Shutdown) {
+        let known = async {
+            let _ = self.configuration.known(UNTIL_DEVICES).await;
+            // a guest that comes before the kubelet knows the devices would be sent away
+            let mut devices = self.devices.clone();
+            let _ = timeout(UNTIL_DEVICES, devices.wait_for(|count| *count == POOLS.len())).await;
+        };
+        let mut goes_on = shutdown.unless(known).await.is_some();
+        while goes_on {
+            let schedulable = *self.devices.borrow_and_update() == POOLS.len();
+            let next = match self.beat(schedulable, true).await {
+                Ok(()) => pause(rand::random()),
+                Err(error) => {
+                    tracing::warn!(node = self.node, "beat: {error}");
+                    AGAIN
+                }
+            };
+            let news = async {
+                tokio::select! {
+                    () = sleep(next) => {}
+                    // labels and devices are told at once, not only after a while
+                    () = self.configuration.changed() => {}
+                    changed = self.devices.changed() => if changed.is_err() { std::future::pending().await },
+                }
+            };
+            goes_on = shutdown.unless(news).await.is_some();
+        }
+        match timeout(LAST, self.beat(false, false)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(node = self.node, "say that no guests can come: {error}"),
+            Err(_) => tracing::warn!(node = self.node, "say that no guests can come: no answer"),
+        }
+    }
+
+    async fn beat(&self, schedulable: bool, with_labels: bool) -> Result<(), Error> {
+        let node: Node = self.cluster.get(None, &self.node).await?;
+        let config = self.configuration.now();
+        let cpu_manager = config.enabled(Gate::CpuManager) && self.has_cpu_manager();
+        let labels = with_labels.then(|| self.host.labels(&config)).flatten();
+        let beat = Beat { schedulable, cpu_manager, labels };
+        let (labels, annotations) = (node.metadata.labels.unwrap_or_default(), node.metadata.annotations.unwrap_or_default());
+        let patch = patch(&beat, &labels, &annotations, Timestamp::now());
+        if patch.pointer("/metadata/labels").is_some() {
+            self.cluster.merge::<Node>(None, &self.node, None, &patch).await?;
+        } else {
+            // nothing but the time changes, which is worth no line
+            self.cluster.merge_quietly_at::<Node>(&self.node, &patch).await?;
+        }
+        Ok(())
+    }
+
+    fn has_cpu_manager(&self) -> bool {
+        std::fs::read_to_string(self.kubelet.join("cpu_manager_state")).is_ok_and(|state| has_cpu_manager(&state))
+    }
+}
