@@ -1,5 +1,6 @@
 //! A connection to a libvirt daemon, and one domain of it.
 
+use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -44,6 +45,17 @@ async fn blocking<T: Send + 'static>(
     }
 }
 
+/// A kind of domains.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    /// The architecture, by libvirt's name.
+    pub(crate) architecture: &'static str,
+    /// The machine type.
+    pub(crate) machine: &'static str,
+    /// `kvm`, or `qemu` for emulation.
+    pub(crate) hypervisor: &'static str,
+}
+
 /// A connection.
 pub(crate) struct Connection {
     inner: Arc<virt::connect::Connect>,
@@ -62,6 +74,54 @@ impl Connection {
     pub(crate) async fn version(&self) -> Result<u32, LibvirtError> {
         let connection = Arc::clone(&self.inner);
         blocking("ask for the version of libvirt", move || connection.get_lib_version()).await
+    }
+
+    /// What the host is, as libvirt writes it.
+    pub(crate) async fn capabilities(&self) -> Result<String, LibvirtError> {
+        let connection = Arc::clone(&self.inner);
+        blocking("ask for the capabilities of the host", move || connection.get_capabilities()).await
+    }
+
+    /// What a domain of that kind can have, as libvirt writes it.
+    pub(crate) async fn domain_capabilities(&self, kind: Kind) -> Result<String, LibvirtError> {
+        let connection = Arc::clone(&self.inner);
+        let Kind { architecture, machine, hypervisor } = kind;
+        let ask = move || connection.get_domain_capabilities(None, Some(architecture), Some(machine), Some(hypervisor), 0);
+        blocking("ask for the capabilities of domains", ask).await
+    }
+
+    /// The CPU that every domain of that kind can have, with all its features; `cpu` is the host's as libvirt writes it.
+    pub(crate) async fn baseline(&self, kind: Kind, cpu: String) -> Result<String, LibvirtError> {
+        const WHAT: &str = "ask for the CPU that every domain can have";
+        let connection = Arc::clone(&self.inner);
+        let text = |text: &str| CString::new(text).map_err(|error| LibvirtError::other(WHAT, error.to_string()));
+        let (architecture, machine, hypervisor) = (text(kind.architecture)?, text(kind.machine)?, text(kind.hypervisor)?);
+        let cpu = text(&cpu)?;
+        let ask = move || {
+            let mut cpus = [cpu.as_ptr()];
+            // SAFETY: every text ends by zero and lives through the call, as does the connection, and there is one CPU
+            let found = unsafe {
+                sys::virConnectBaselineHypervisorCPU(
+                    connection.as_ptr(),
+                    std::ptr::null(),
+                    architecture.as_ptr(),
+                    machine.as_ptr(),
+                    hypervisor.as_ptr(),
+                    cpus.as_mut_ptr(),
+                    1,
+                    sys::VIR_CONNECT_BASELINE_CPU_EXPAND_FEATURES as _,
+                )
+            };
+            if found.is_null() {
+                return Err(virt::error::Error::last_error());
+            }
+            // SAFETY: libvirt gives a text that ends by zero, and that is ours to free
+            let text = unsafe { CStr::from_ptr(found) }.to_string_lossy().into_owned();
+            // SAFETY: as above; nobody has it any more
+            unsafe { nix::libc::free(found.cast()) };
+            Ok(text)
+        };
+        blocking(WHAT, ask).await
     }
 
     /// What happens to every domain from now on.

@@ -104,6 +104,15 @@ pub fn read(documents: &Documents, architecture: Architecture) -> Result<Capabil
     Ok(found)
 }
 
+/// The host's own CPU out of what a domain can have, as libvirt takes CPUs; `None` if domains cannot have it.
+pub fn host_cpu(domain: &str) -> Option<String> {
+    let document = Document::parse(domain).ok()?;
+    let modes = at(document.root_element(), &["cpu"]).into_iter().flat_map(|cpu| children(cpu, "mode"));
+    let mode = modes.filter(|mode| mode.attribute("supported") == Some("yes")).find(|mode| mode.attribute("name") == Some("host-model"))?;
+    let parts = mode.children().filter(Node::is_element).filter_map(|part| domain.get(part.range()));
+    Some(format!("<cpu>{}</cpu>", parts.collect::<String>()))
+}
+
 fn children<'a, 'input>(node: Node<'a, 'input>, name: &'static str) -> impl Iterator<Item = Node<'a, 'input>> {
     node.children().filter(move |child| child.has_tag_name(name))
 }
@@ -223,6 +232,14 @@ mod tests {
         );
         assert_eq!(found.counter, Some(Counter { frequency: 2_099_996_000, scalable: false }));
         assert_eq!((found.sev, found.sev_es, found.sev_snp, found.tdx, found.secure_execution), (true, true, true, false, false));
+    }
+
+    #[test]
+    fn the_hosts_cpu_is_taken_out_whole() {
+        let cpu = "<cpu><model fallback='forbid'>Skylake-Client</model><vendor>Intel</vendor><feature policy='require' name='ss'/><feature policy='disable' name='mpx'/></cpu>";
+        assert_eq!(host_cpu(DOMAIN).as_deref(), Some(cpu));
+        assert_eq!(host_cpu(&DOMAIN.replace("host-model' supported='yes'", "host-model' supported='no'")), None);
+        assert_eq!(host_cpu("<"), None);
     }
 
     #[test]

@@ -40,6 +40,17 @@ pub(super) fn daemon_set(installation: &Installation) -> Object {
     }
     let pod = &mut template["spec"];
     pod["hostPID"] = json!(true);
+    // libvirt is asked about the node before the handler begins, which then needs no libvirt
+    pod["initContainers"] = json!([{
+        "name": "virt-launcher",
+        "image": installation.image,
+        "imagePullPolicy": installation.pull_policy,
+        "command": [super::PROGRAM, "handler", "--look-at-host"],
+        "resources": {"requests": {"cpu": "10m", "memory": "48Mi"}},
+        "securityContext": {"privileged": true},
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [{"name": "node-labeller", "mountPath": "/var/lib/kubevirt-node-labeller"}],
+    }]);
     let container = &mut pod["containers"][0];
     container["securityContext"] = json!({"privileged": true, "seLinuxOptions": {"level": "s0"}});
     extend(

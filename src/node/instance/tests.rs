@@ -69,7 +69,15 @@ fn networks() -> Vec<Network> {
 }
 
 fn observed(instance: VirtualMachineInstance, launcher: Launcher) -> Observed {
-    Observed { instance: Some(instance), launcher, networks: networks(), traces: true, may_retry: true, host_model: true, ..Observed::default() }
+    Observed {
+        instance: Some(instance),
+        launcher,
+        networks: networks(),
+        traces: true,
+        may_retry: true,
+        host_model: true,
+        ..Observed::default()
+    }
 }
 
 fn planned(observed: &Observed) -> Vec<Action> {

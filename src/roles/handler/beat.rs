@@ -34,7 +34,13 @@ pub(super) struct Heart {
 }
 
 impl Heart {
-    pub(super) fn new(args: &Args, cluster: &Cluster, configuration: Configuration, host: Arc<Host>, devices: watch::Receiver<usize>) -> Self {
+    pub(super) fn new(
+        args: &Args,
+        cluster: &Cluster,
+        configuration: Configuration,
+        host: Arc<Host>,
+        devices: watch::Receiver<usize>,
+    ) -> Self {
         let (node, kubelet) = (args.node.clone(), args.kubelet.clone());
         Self { node, kubelet, cluster: cluster.clone(), configuration, host, devices }
     }
@@ -86,7 +92,9 @@ impl Heart {
             self.cluster.merge::<Node>(None, &self.node, None, &patch).await?;
         } else {
             // nothing but the time changes, which is worth no line
-            self.cluster.merge_quietly_at::<Node>(&self.node, &patch).await?;
+            let api = kube::Api::<Node>::all(self.cluster.client.clone());
+            let params = kube::api::PatchParams { field_manager: Some(self.cluster.component.to_owned()), ..Default::default() };
+            api.patch_metadata(&self.node, &params, &kube::api::Patch::Merge(&patch)).await.map_err(Error::from)?;
         }
         Ok(())
     }

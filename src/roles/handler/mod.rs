@@ -75,7 +75,7 @@ fn start(args: &Args) -> anyhow::Result<()> {
 async fn serve(args: &Args) -> anyhow::Result<()> {
     let shutdown = Shutdown::on_signals().context("listen to signals")?;
     let listen = async |port| TcpListener::bind(SocketAddr::new(args.listen, port)).await.with_context(|| format!("listen on port {port}"));
-    let (consoles, health_listener) = (listen(args.console_server_port).await?, listen(args.port).await?);
+    let (consoles, healths) = (listen(args.console_server_port).await?, listen(args.port).await?);
     let cluster = args.access.connect(COMPONENT).await?;
     let recorder = Recorder::start(&cluster, &args.node, &shutdown);
     let configuration = Configuration::follow(cluster.client.clone(), &args.namespace);
@@ -112,13 +112,13 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
         listener: consoles,
         tls: ServerTls::follow(keys(), Clients::Required(authority, CLIENT), settings.clone()),
         service: Arc::new(service::Consoles(service.clone())),
-        limits: service::LIMITS,
+        limits: service::limits(),
     };
     let healths = Server {
-        listener: health_listener,
+        listener: healths,
         tls: ServerTls::follow(keys(), Clients::Anyone, settings),
         service: Arc::new(service::Healths(service)),
-        limits: service::LIMITS,
+        limits: service::limits(),
     };
     let servers = [tokio::spawn(consoles.run(shutdown.clone())), tokio::spawn(healths.run(shutdown.clone()))];
     tracing::info!(node = args.node, "serving");
@@ -156,8 +156,13 @@ async fn work(node: &Arc<Node>, health: &Health, workers: u16, shutdown: &Shutdo
     sweep::sweep(node).await;
     for _ in 0..workers.max(1) {
         let (node, shutdown) = (node.clone(), shutdown.clone());
-        set.spawn(async move { node.queue.work(&shutdown, |item| node.pass(item)).await });
+        set.spawn(async move {
+            let pass = |item: Item| {
+                let node = node.clone();
+                async move { node.pass(&item).await }
+            };
+            node.queue.work(&shutdown, pass).await;
+        });
     }
     set
 }
-

@@ -141,7 +141,8 @@ impl Node {
                 self.guests.change(item, |guest| guest.asked_to_end = true);
                 tracing::info!(kind = "VirtualMachineInstance", %namespace, %name, "{}", if at_once { "destroyed" } else { "asked to power off" });
                 if let Some(instance) = &observed.instance {
-                    let (reason, message) = if at_once { ("Deleted", "the guest is ended") } else { ("ShuttingDown", "the guest was asked to power off") };
+                    let (reason, message) =
+                        if at_once { ("Deleted", "the guest is ended") } else { ("ShuttingDown", "the guest was asked to power off") };
                     self.recorder.record(reference(instance), false, reason, message);
                 }
             }

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use hyper::Method;
 use hyper::body::Bytes;
-use kubevirt_rs::api::v1::{
-    FreezeUnfreezeTimeout, VirtualMachineInstanceFileSystemList, VirtualMachineInstanceGuestOsUserList,
-};
+use kubevirt_rs::api::v1::FreezeUnfreezeTimeout;
 use kubevirt_rs::guest::status::{Fault, FaultReason};
 use prometheus::{IntGauge, Registry};
 use serde::Serialize;
+use serde_json::json;
 
 use super::guests::Line;
 use super::pass::Node;
@@ -22,7 +21,9 @@ use crate::serve::{Limits, Request, Response, metrics, relay, reply};
 use crate::wire::launcher::{Client, ClientError, Freeze};
 
 /// Commands are small, and the api is not far.
-pub(super) const LIMITS: Limits = Limits { connections: 256, streams: 32, body: 1 << 20, ..Limits::USUAL };
+pub(super) fn limits() -> Limits {
+    Limits { connections: 256, streams: 32, body: 1 << 20, ..Limits::default() }
+}
 
 /// Where guests are.
 const INSTANCES: &str = "virtualmachineinstances";
@@ -37,7 +38,8 @@ pub(super) struct Handler {
 
 impl Handler {
     pub(super) fn new(node: Arc<Node>, health: Health) -> anyhow::Result<Self> {
-        let guests = IntGauge::new("kubevirt_handler_guests", "The guests of this node that the handler follows.").context("set the metrics up")?;
+        let guests =
+            IntGauge::new("kubevirt_handler_guests", "The guests of this node that the handler follows.").context("set the metrics up")?;
         let registry = Registry::new();
         registry.register(Box::new(guests.clone())).context("set the metrics up")?;
         Ok(Self { node, health, registry, guests })
@@ -111,25 +113,15 @@ async fn ask(request: &mut Request, line: Arc<Line>, operation: &str) -> Result<
     Ok(match operation {
         "console" | "vnc" => return stream(request, line, operation == "vnc").await,
         "guestosinfo" => reply::json(200, &client.guest_info().await?),
-        "userlist" => {
-            let items = client.users().await?;
-            list("VirtualMachineInstanceGuestOSUserList", VirtualMachineInstanceGuestOsUserList { items, ..Default::default() })
-        }
-        "filesystemlist" => {
-            let items = client.filesystems().await?;
-            list("VirtualMachineInstanceFileSystemList", VirtualMachineInstanceFileSystemList { items, ..Default::default() })
-        }
+        "userlist" => list("VirtualMachineInstanceGuestOSUserList", &client.users().await?),
+        "filesystemlist" => list("VirtualMachineInstanceFileSystemList", &client.filesystems().await?),
         "vnc/screenshot" => reply::bytes(200, "image/png", client.screenshot().await?),
         _ => unknown(operation),
     })
 }
 
-/// A list says what it is.
-fn list(kind: &str, list: impl Serialize) -> Response {
-    let mut list = serde_json::to_value(list).unwrap_or_default();
-    list["apiVersion"] = "kubevirt.io/v1".into();
-    list["kind"] = kind.into();
-    reply::json(200, &list)
+fn list<T: Serialize>(kind: &str, items: &[T]) -> Response {
+    reply::json(200, &json!({ "apiVersion": "kubevirt.io/v1", "kind": kind, "metadata": {}, "items": items }))
 }
 
 async fn stream(request: &mut Request, line: Arc<Line>, is_vnc: bool) -> Result<Response, ClientError> {
@@ -151,12 +143,13 @@ async fn tell(client: &Client, operation: &str, body: &Bytes) -> Result<Response
         "softreboot" => client.soft_reboot().await?,
         "unfreeze" => client.unfreeze().await?,
         "freeze" => {
-            let wanted = if body.is_empty() { Ok(FreezeUnfreezeTimeout::default()) } else { serde_json::from_slice::<FreezeUnfreezeTimeout>(body) };
+            let wanted =
+                if body.is_empty() { Ok(FreezeUnfreezeTimeout::default()) } else { serde_json::from_slice::<FreezeUnfreezeTimeout>(body) };
             let wanted = match wanted {
                 Ok(wanted) => wanted,
                 Err(error) => return Ok(reply::refuse(400, format!("the body must say unfreezeTimeout: {error}"))),
             };
-            let seconds = wanted.unfreeze_timeout.map_or(0, |time| time.as_seconds());
+            let seconds = wanted.unfreeze_timeout.map_or(0, |time| time.nanoseconds() / 1_000_000_000);
             client.freeze(&Freeze { unfreeze_timeout_seconds: u64::try_from(seconds).unwrap_or(0) }).await?;
         }
         _ => return Ok(unknown(operation)),
