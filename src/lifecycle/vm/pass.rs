@@ -140,6 +140,10 @@ impl<'a> Pass<'a> {
     /// since what the guest has taken over may be forgotten there; the status follows the spec, since what is done may be
     /// forgotten in it; and only when it is noted how a guest ended, its instance may go.
     pub(super) fn finish(mut self) -> Vec<Action> {
+        // A machine that nothing holds any more is gone with this write; one that starts has an instance to tell of next.
+        let held = |machine: &VirtualMachine| machine.metadata.finalizers.is_some();
+        let released = self.is_deleted() && held(&self.observed.machine) && !held(&self.machine);
+        let starts = self.start.is_some();
         let before = VirtualMachine { status: VirtualMachineStatus::default(), ..self.observed.machine.clone() };
         let marked = VirtualMachine { metadata: self.machine.metadata.clone(), ..before.clone() };
         let after = VirtualMachine { spec: self.machine.spec.clone(), ..marked.clone() };
@@ -162,7 +166,7 @@ impl<'a> Pass<'a> {
         }
         plan.extend(self.observed.instance.as_ref().zip(self.instance.as_ref()).and_then(|(old, new)| change_instance(old, new)));
         plan.extend(machine(&marked, &after).map(Action::PatchMachine));
-        plan.extend(self.finish_status());
+        plan.extend(self.finish_status().filter(|_| !released && !starts));
         if let (true, Some(instance)) = (self.release, &self.instance) {
             let mut released = instance.clone();
             owner::remove_finalizer(&mut released.metadata, names::VIRTUAL_MACHINE_CONTROLLER_FINALIZER);

@@ -190,7 +190,9 @@ pub(super) fn follow(pass: &mut Pass<'_>) -> Result<(), Failure> {
     let of_network = network::pod_annotations(pass, &pod);
     if let Some(wanted) = &mut pass.pod {
         let annotations = wanted.metadata.annotations.get_or_insert_default();
-        annotations.extend(of_network);
+        // A pod that has nothing to attach need not be told so.
+        annotations
+            .extend(of_network.into_iter().filter(|(key, value)| !value.is_empty() || annotations.contains_key(key)).collect::<Vec<_>>());
         annotations.insert(REQUEST_EVICT_ONLY.to_owned(), String::new());
         if pass.instance.status.evacuation_node_name.is_empty() {
             annotations.remove(EVICTION_IN_PROGRESS);

@@ -13,6 +13,7 @@ mod observe;
 mod pass;
 mod phase;
 mod pods;
+mod quiet;
 mod status;
 mod topology;
 mod volume_status;

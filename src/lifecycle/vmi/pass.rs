@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use k8s_openapi::jiff::Timestamp;
 
-use super::{DELETED, Observed, data_volumes, hotplug, launch, pods};
+use super::{DELETED, Observed, data_volumes, hotplug, launch, pods, quiet};
 use crate::api::names;
 use crate::api::v1::{VirtualMachineInstance, VirtualMachineInstancePhase as Phase};
 use crate::config::ClusterConfig;
@@ -145,7 +145,13 @@ impl<'a> Pass<'a> {
     /// The plan.
     pub(super) fn finish(mut self) -> Vec<Action> {
         let mut plan = std::mem::take(&mut self.actions);
-        let instance = self.instance_action();
+        let instance = match quiet::wait(&self) {
+            quiet::Wait::No => self.instance_action(),
+            quiet::Wait::Seconds(seconds) => {
+                self.look_again = Some(self.look_again.unwrap_or(seconds).min(seconds));
+                None
+            }
+        };
         if instance.is_some() || plan.iter().any(Action::writes) {
             plan.append(&mut self.standing);
         }

@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::pass::Pass;
-use super::status::set_label;
+use super::status::{note_transition, set_label};
 use super::{CLAIM_MISSING, data_volumes, live_update, network, pods, topology, volume_status};
 use crate::api::cdi::DataVolumePhase;
 use crate::api::names;
@@ -17,6 +17,12 @@ use crate::lifecycle::{conditions, owner};
 /// Moves the instance on. What comes back keeps it from being what it should.
 pub(super) fn advance(pass: &mut Pass<'_>, failure: Option<Failure>) -> Option<Failure> {
     match pass.phase() {
+        _ if pass.is_unprocessed() && pass.launcher().is_some() => {
+            set(pass, Phase::Scheduling);
+            note_transition(pass);
+            // The pod may be further already.
+            return scheduling(pass, failure);
+        }
         _ if pass.is_unprocessed() => unprocessed(pass, failure.as_ref()),
         Phase::Scheduling => return scheduling(pass, failure),
         Phase::Failed | Phase::Succeeded => ended(pass),
@@ -42,9 +48,6 @@ fn unprocessed(pass: &mut Pass<'_>, failure: Option<&Failure>) {
     let any = |phase: DataVolumePhase| behind.iter().any(|d| d.status.phase == phase);
     let failed = any(DataVolumePhase::Failed);
     let waits = !failed && any(DataVolumePhase::WaitForFirstConsumer);
-    if pass.launcher().is_some() {
-        return set(pass, Phase::Scheduling);
-    }
     if pass.is_deleted() || failed {
         return set(pass, Phase::Failed);
     }

@@ -124,6 +124,13 @@ fn follow_launcher(pass: &mut Pass<'_>) {
         };
         pass.pod_condition = Some(condition);
     }
+}
+
+/// Labels and annotations of the launcher pod that follow the instance.
+fn follow_instance(pass: &mut Pass<'_>) {
+    if pass.launcher().is_none() {
+        return;
+    }
     let meta = pass.instance.metadata.clone();
     if let Some(wanted) = &mut pass.pod {
         sync(&[names::NODE_NAME_LABEL, names::OUTDATED_LAUNCHER_IMAGE_LABEL], meta.labels.as_ref(), &mut wanted.metadata.labels);
@@ -166,6 +173,7 @@ fn patch_pod(pass: &mut Pass<'_>) {
     if !matches!(pass.instance.status.phase, Phase::Scheduled | Phase::Running) {
         return;
     }
+    follow_instance(pass);
     let Some(wanted) = &pass.pod else {
         return;
     };
@@ -234,7 +242,7 @@ fn report_failure(pass: &mut Pass<'_>, failure: Option<&Failure>) {
     conditions::set(conditions, told);
 }
 
-fn note_transition(pass: &mut Pass<'_>) {
+pub(super) fn note_transition(pass: &mut Pass<'_>) {
     let phase = pass.instance.status.phase.clone();
     let moved = phase != *pass.phase();
     let times = &mut pass.instance.status.phase_transition_timestamps;

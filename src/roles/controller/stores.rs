@@ -36,6 +36,9 @@ const TYPE: &str = "instancetype";
 /// So long a machine waits for further changes of its instance before it tells of them.
 const SETTLES: Duration = Duration::from_millis(200);
 
+/// So long a machine that is deleted leaves its instance to the instance's own controller.
+const GOES: Duration = Duration::from_secs(1);
+
 /// Everything that is read.
 pub(super) struct Stores {
     pub(super) machines: Arc<Store<VirtualMachine>>,
@@ -258,7 +261,12 @@ impl Concerns {
         if let Some(owner) = owner::controller(&change.object.metadata).filter(|o| o.kind == "VirtualMachinePool") {
             self.queue.add(Item::Pool(Key::new(&key.namespace, &owner.name)));
         }
-        self.queue.add(Item::Machine(key));
+        let machine = change.object;
+        let settled = machine.status.state_change_requests.is_empty()
+            && machine.metadata.deletion_timestamp.is_none()
+            && machine.metadata.generation == Some(machine.status.observed_generation);
+        // Most changes of a status are our own.
+        self.queue.add_after(Item::Machine(key), if settled { SETTLES } else { Duration::ZERO });
     }
 
     fn instance(&self, change: Change<'_, VirtualMachineInstance>) {
@@ -275,11 +283,17 @@ impl Concerns {
             }
             _ => {}
         }
-        if self.stores.machines.contains(&key) {
-            let phase = &change.object.status.phase;
-            let ends = change.gone || meta.deletion_timestamp.is_some() || matches!(phase, Phase::Succeeded | Phase::Failed);
-            // While a guest starts, its instance changes several times in a moment: the machine tells of them at once.
-            self.queue.add_after(Item::Machine(key.clone()), if ends { Duration::ZERO } else { SETTLES });
+        if let Some(machine) = self.stores.machines.get(&key) {
+            let ends = meta.deletion_timestamp.is_some() || matches!(change.object.status.phase, Phase::Succeeded | Phase::Failed);
+            let delay = match (ends, machine.metadata.deletion_timestamp.is_some()) {
+                _ if change.gone => Duration::ZERO,
+                // How its guest ends is nothing to a machine that goes; it only waits for the end.
+                (_, true) => GOES,
+                (true, false) => Duration::ZERO,
+                // While a guest starts, its instance changes several times in a moment: the machine tells of them at once.
+                (false, false) => SETTLES,
+            };
+            self.queue.add_after(Item::Machine(key.clone()), delay);
         }
         let node = change.object.status.node_name.as_str();
         if !node.is_empty() && !self.stores.nodes.contains(&Key::new("", node)) {
