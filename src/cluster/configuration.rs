@@ -93,7 +93,11 @@ async fn keep(api: Api<DynamicObject>, sender: &watch::Sender<Configured>) {
         };
         let name = |object: &DynamicObject| object.metadata.name.clone().unwrap_or_default();
         match event {
-            watcher::Event::Init => there.clear(),
+            // while it is listed anew the last list counts
+            watcher::Event::Init => {
+                there.clear();
+                continue;
+            }
             watcher::Event::InitApply(object) => {
                 there.insert(name(&object), object);
                 continue;
@@ -102,7 +106,6 @@ async fn keep(api: Api<DynamicObject>, sender: &watch::Sender<Configured>) {
             watcher::Event::Apply(object) => drop(there.insert(name(&object), object)),
             watcher::Event::Delete(object) => drop(there.remove(&name(&object))),
         }
-        // while it is listed anew the last list counts
         let in_use = there.values().find(|object| object.metadata.deletion_timestamp.is_none()).or_else(|| there.values().next());
         take(in_use, sender);
     }
@@ -114,7 +117,6 @@ fn take(object: Option<&DynamicObject>, sender: &watch::Sender<Configured>) {
     sender.send_modify(|configured| {
         match read {
             Ok(Some(config)) => configured.config = Arc::new(config),
-            Ok(None) if !configured.is_known => {}
             // without the object it goes on as it was: it is being uninstalled
             Ok(None) => {}
             Err(error) => tracing::error!(%error, "the configuration is of no use; the last good one stays"),

@@ -23,7 +23,7 @@ pub(crate) mod request;
 pub(crate) mod review;
 pub(crate) mod server;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tls;

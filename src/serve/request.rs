@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::http::request::Parts;
 use hyper::upgrade::OnUpgrade;
@@ -19,6 +19,9 @@ pub(crate) struct Peer {
     /// Whether it has shown a certificate, which then has been verified.
     pub(crate) is_certified: bool,
 }
+
+/// How many times the limit of a body is taken in before the connection is cut off.
+const PATIENCE: usize = 4;
 
 /// A request.
 pub(crate) struct Request {
@@ -96,17 +99,38 @@ impl Request {
     }
 
     /// The whole body. It can be read once.
+    ///
+    /// What is beyond the limit is still taken in for a while, and forgotten: a client that is cut off while it sends
+    /// does not read the answer.
     pub(crate) async fn body(&mut self) -> Result<Bytes, BodyError> {
         let (limit, time) = (self.body_limit, self.body_time);
-        let Some(body) = self.body.take() else { return Ok(Bytes::new()) };
-        if body.size_hint().lower() > limit as u64 {
-            return Err(BodyError::TooBig(limit));
-        }
-        match tokio::time::timeout(time, Limited::new(body, limit).collect()).await {
+        let Some(mut body) = self.body.take() else { return Ok(Bytes::new()) };
+        let mut whole = Vec::new();
+        let mut count = 0_usize;
+        let read = async {
+            while let Some(frame) = body.frame().await {
+                let frame = frame.map_err(|error| BodyError::Broken(error.to_string()))?;
+                let Ok(data) = frame.into_data() else { continue };
+                count = count.saturating_add(data.len());
+                if count <= limit {
+                    whole.extend_from_slice(&data);
+                } else {
+                    whole = Vec::new();
+                    if count > limit.saturating_mul(PATIENCE) {
+                        break;
+                    }
+                }
+            }
+            Ok(())
+        };
+        let read = tokio::time::timeout(time, read).await;
+        match read {
+            // one that announces too much is refused for that, even when it never sends it
+            _ if count > limit => Err(BodyError::TooBig(limit)),
+            Ok(Ok(())) => Ok(whole.into()),
+            Ok(Err(error)) => Err(error),
+            Err(_) if body.size_hint().lower() > limit as u64 => Err(BodyError::TooBig(limit)),
             Err(_) => Err(BodyError::Slow(time)),
-            Ok(Ok(whole)) => Ok(whole.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(BodyError::TooBig(limit)),
-            Ok(Err(error)) => Err(BodyError::Broken(error.to_string())),
         }
     }
 }

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair};
 
 /// A folder that goes when the test ends.
-pub(super) struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    pub(super) fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let unique = format!("kubevirt-rs-{name}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(unique);
@@ -18,7 +18,7 @@ impl Folder {
         Self(path)
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 }
@@ -30,31 +30,31 @@ impl Drop for Folder {
 }
 
 /// An authority.
-pub(super) struct Authority(CertifiedIssuer<'static, KeyPair>);
+pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate and its key.
-pub(super) struct Pair {
-    pub(super) certificate: String,
-    pub(super) key: String,
+pub(crate) struct Pair {
+    pub(crate) certificate: String,
+    pub(crate) key: String,
 }
 
 impl Authority {
-    pub(super) fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, name);
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    pub(super) fn pem(&self) -> String {
+    pub(crate) fn pem(&self) -> String {
         self.0.pem()
     }
 
-    pub(super) fn server(&self, name: &str) -> Pair {
+    pub(crate) fn server(&self, name: &str) -> Pair {
         self.pair(name, ExtendedKeyUsagePurpose::ServerAuth)
     }
 
-    pub(super) fn client(&self, name: &str) -> Pair {
+    pub(crate) fn client(&self, name: &str) -> Pair {
         self.pair(name, ExtendedKeyUsagePurpose::ClientAuth)
     }
 
@@ -70,7 +70,7 @@ impl Authority {
 
 impl Pair {
     /// Writes the pair as a Secret is mounted.
-    pub(super) fn write(&self, folder: &Path) {
+    pub(crate) fn write(&self, folder: &Path) {
         fs::create_dir_all(folder).unwrap();
         fs::write(folder.join("tls.crt"), &self.certificate).unwrap();
         fs::write(folder.join("tls.key"), &self.key).unwrap();

@@ -12,6 +12,8 @@ mod documents;
 mod metrics;
 mod service;
 mod subresources;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -20,6 +22,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 pub(crate) use args::Args;
+use kube::Client;
 use kubevirt_rs::api::v1::TlsProtocolVersion;
 use kubevirt_rs::config::ClusterConfig;
 use tokio::net::TcpListener;
@@ -57,8 +60,13 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
     // connections wait in the queue until the rest is there
     let listener = TcpListener::bind(address).await.with_context(|| format!("listen on {address}"))?;
     let client = args.access.connect("virt-api").await?.client;
-    let namespace = args.namespace.clone().or_else(namespace_of_pod).unwrap_or_else(|| "kubevirt".to_owned());
+    tracing::info!(%address, "serving");
+    serve_on(listener, client, args, shutdown).await
+}
 
+/// Serves connections of the listener until it is time to stop.
+async fn serve_on(listener: TcpListener, client: Client, args: &Args, shutdown: Shutdown) -> anyhow::Result<()> {
+    let namespace = args.namespace.clone().or_else(namespace_of_pod).unwrap_or_else(|| "kubevirt".to_owned());
     let configuration = Configuration::follow(client.clone(), &namespace);
     let front_proxy = authority::follow(Source::FrontProxy, Some(client.clone()));
     let bundle = Source::Bundle { namespace: namespace.clone(), name: args.ca_configmap_name.clone() };
@@ -87,7 +95,6 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
     };
     let service = service::Api { gate, subresources, health, metrics };
     let limits = Limits { linger_time: LINGER, ..Limits::default() };
-    tracing::info!(%address, "serving");
     Server { listener, tls, service: Arc::new(service), limits }.run(shutdown).await;
     Ok(())
 }
