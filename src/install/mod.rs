@@ -5,43 +5,57 @@
 //!                        live objects, certificates, now ───────────────┴─▶ actions, status
 //! ```
 
+pub mod certificates;
+mod customize;
 mod kinds;
+mod live;
 pub mod manifest;
 mod object;
+mod plan;
 mod rbac;
+mod readiness;
+mod removal;
 mod services;
 mod settings;
+pub mod status;
 pub mod webhooks;
 mod workloads;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 pub use kinds::{KINDS, Kind};
-pub use object::{CHECKSUM, Id, Object, is_managed};
+pub use live::Live;
+pub use object::{CHECKSUM, Id, Object};
+pub use plan::{Action, Node, Observed, Plan, plan};
 pub use settings::{Cluster, DEFAULT_IMAGE, Installation, Operator, SettingsError};
 
 use crate::api::names;
-use crate::instancetype::bundle;
+use crate::instancetype;
 use crate::schema;
 
-/// Everything that an installation consists of, in the order in which it is made. `ca_bundle` is what vouches for the
-/// components' certificates, in PEM and encoded as Base64.
-pub fn objects(installation: &Installation, ca_bundle: &str) -> Vec<Object> {
+/// Everything that an installation consists of, in the order in which it is made; `bundle` vouches for the components'
+/// certificates.
+pub fn objects(installation: &Installation, bundle: &str) -> Vec<Object> {
     let namespace = &installation.namespace;
+    let ca_bundle = &STANDARD.encode(bundle);
     let mut objects: Vec<Object> = definitions().collect();
     objects.extend(rbac::objects(namespace, installation.aggregated));
+    objects.push(certificates::config_map(namespace, bundle));
     objects.extend(services::services(namespace));
     let configurations = webhooks::configurations(installation.container_paths);
     objects.extend(configurations.map(|configuration| Object::new(configuration.object(namespace, ca_bundle))));
     objects.extend(services::api_services(namespace, ca_bundle));
     objects.extend(workloads::objects(installation));
     if installation.instancetypes {
-        let bundle = bundle();
+        let bundle = instancetype::bundle();
         objects.extend(bundle.instancetypes.iter().map(|object| Object::new(json!(object))));
         objects.extend(bundle.preferences.iter().map(|object| Object::new(json!(object))));
     }
     for object in &mut objects {
         mark(object, installation);
+        customize::customize(object, &installation.customize);
         object.seal();
     }
     objects

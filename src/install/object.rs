@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::Kind;
-use crate::api::names;
 
 /// The annotation with a checksum of what was written, which tells even what was taken away since.
 pub const CHECKSUM: &str = "operator.kubevirt.io/checksum";
@@ -103,7 +102,7 @@ impl Object {
 }
 
 /// A short checksum of a document.
-pub fn checksum(value: &Value) -> String {
+pub(super) fn checksum(value: &Value) -> String {
     let digest = Sha256::digest(value.to_string().as_bytes());
     digest.iter().take(10).map(|byte| format!("{byte:02x}")).collect()
 }
@@ -117,10 +116,4 @@ pub(super) fn set(document: &mut Value, what: &str, key: &str, value: &str) {
     if let Some(list) = list.as_object_mut() {
         list.insert(key.to_owned(), json!(value));
     }
-}
-
-/// Whether a live object was installed by an operator.
-pub fn is_managed(live: &Value) -> bool {
-    let label = live.get("metadata").and_then(|metadata| metadata.get("labels")).and_then(|labels| labels.get(names::MANAGED_BY_LABEL));
-    label.and_then(Value::as_str) == Some(names::MANAGED_BY_OPERATOR)
 }

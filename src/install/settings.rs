@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::customize;
 use super::object::checksum;
 use crate::api::names::KUBEVIRT_VERSION;
 use crate::api::v1::{CustomizeComponents, KubeVirt, NodePlacement, RoleAggregationStrategy};
@@ -101,6 +102,7 @@ impl Installation {
         }
         let spec = &kubevirt.spec;
         let config = ClusterConfig::checked(&spec.configuration)?;
+        customize::check(&spec.customize_components)?;
         let replicas = spec.infra.as_ref().and_then(|infra| infra.replicas);
         if replicas == Some(0) {
             return Err(SettingsError::NoReplicas);

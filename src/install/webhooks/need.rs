@@ -25,6 +25,8 @@ pub enum Need {
     InstanceDefaults,
     /// Requests to plug volumes into machines.
     VolumeRequests,
+    /// As [`Need::Spec`], but what the operator brings along is good.
+    OfUsers,
     /// Removals of an installation that is to stay while there are machines.
     BlockedUninstall,
 }
@@ -65,6 +67,7 @@ impl Need {
                 ),
             ),
             Self::VolumeRequests => condition("asks-for-volumes", volume_requests(namespace)),
+            Self::OfUsers => condition("is-not-of-the-operator", format!("!({}) && ({CHANGED_SPEC})", is(namespace, OPERATOR))),
             Self::BlockedUninstall => condition(
                 "may-be-blocked",
                 "oldObject != null && has(oldObject.spec) && has(oldObject.spec.uninstallStrategy) && \
@@ -76,6 +79,7 @@ impl Need {
 }
 
 const CONTROLLER: &str = "kubevirt-controller";
+const OPERATOR: &str = "kubevirt-operator";
 const HANDLER: &str = "kubevirt-handler";
 /// Those who act for the user whom they have judged already, and may change instances.
 const OTHERS: [&str; 2] = ["kubevirt-apiserver", "kubevirt-synchronization-controller"];

@@ -215,7 +215,7 @@ pub const API_VALIDATING: &[Webhook] = &[
         versions: &["v1beta1"],
         resources: &["virtualmachineclusterinstancetypes"],
         operations: CREATE_UPDATE,
-        need: Need::Spec,
+        need: Need::OfUsers,
     },
     Webhook {
         name: "virtualmachinepreference-validator.instancetype.kubevirt.io",
@@ -235,7 +235,7 @@ pub const API_VALIDATING: &[Webhook] = &[
         versions: &["v1beta1"],
         resources: &["virtualmachineclusterpreferences"],
         operations: CREATE_UPDATE,
-        need: Need::Spec,
+        need: Need::OfUsers,
     },
     Webhook {
         name: "kubevirt-crd-status-validator.kubevirt.io",

@@ -1,0 +1,211 @@
+//! What an installation says of itself: its phase, its conditions, and the versions that are wanted and there.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::json;
+
+use super::readiness::missing;
+use super::{Installation, Live, Plan};
+use crate::api::v1::{GenerationStatus, KubeVirt, KubeVirtCondition, KubeVirtConditionType, KubeVirtPhase, KubeVirtStatus};
+
+/// The conditions' reasons, which tools wait for.
+mod reason {
+    pub(super) const DEPLOYING: &str = "DeploymentInProgress";
+    pub(super) const UPDATING: &str = "UpdateInProgress";
+    pub(super) const DELETING: &str = "DeletionInProgress";
+    pub(super) const CREATED: &str = "AllResourcesCreated";
+    pub(super) const READY: &str = "AllComponentsReady";
+    pub(super) const FAILED: &str = "DeploymentFailed";
+    pub(super) const DELETION_FAILED: &str = "DeletionFailed";
+    pub(super) const EXISTING: &str = "ExistingDeployment";
+}
+
+/// What a pass came to.
+#[derive(Clone, Copy, Debug)]
+pub enum Outcome<'a> {
+    /// There is another installation, or the object is in a namespace that the operator does not serve.
+    NotOurs(&'a str),
+    /// Nothing can be installed by these settings.
+    Refused(&'a str),
+    /// The pass did what it was to do.
+    Done {
+        /// What was installed.
+        installation: &'a Installation,
+        /// What the pass came to.
+        plan: &'a Plan,
+        /// Everything that there was before it.
+        live: &'a Live,
+        /// Why an action failed, if one did.
+        failure: Option<&'a str>,
+        /// The generations of what was written.
+        generations: &'a [GenerationStatus],
+    },
+}
+
+/// Who says it.
+#[derive(Clone, Copy, Debug)]
+pub struct Speaker<'a> {
+    /// The version of the operator.
+    pub version: &'a str,
+    /// The architecture of its node, which is that of machines that name none.
+    pub architecture: &'a str,
+}
+
+/// The status after a pass.
+pub fn report(kubevirt: &KubeVirt, outcome: &Outcome, speaker: &Speaker, now: Timestamp) -> KubeVirtStatus {
+    let mut status = kubevirt.status.clone();
+    match outcome {
+        Outcome::NotOurs(why) => set(&mut status, KubeVirtConditionType::Synchronized, false, reason::EXISTING, why),
+        Outcome::Refused(why) => failed(&mut status, why),
+        Outcome::Done { installation, plan, live, failure, generations } => {
+            status.operator_version = format!("v{}", speaker.version);
+            if status.default_architecture.is_empty() {
+                speaker.architecture.clone_into(&mut status.default_architecture);
+            }
+            if kubevirt.metadata.deletion_timestamp.is_some() {
+                deleting(&mut status, plan, *failure);
+            } else {
+                target(&mut status, installation);
+                status.generations = generations.to_vec();
+                installing(kubevirt, &mut status, installation, plan, live, *failure);
+            }
+        }
+    }
+    stamp(&kubevirt.status, &mut status, now);
+    status
+}
+
+fn deleting(status: &mut KubeVirtStatus, plan: &Plan, failure: Option<&str>) {
+    let is_over = plan.is_complete() || plan.actions.contains(&super::Action::Release);
+    status.phase = if is_over { KubeVirtPhase::Deleted } else { KubeVirtPhase::Deleting };
+    remove(status, &[KubeVirtConditionType::Created, KubeVirtConditionType::Synchronized]);
+    let message = if plan.waiting.is_empty() {
+        "the installation is being removed".to_owned()
+    } else {
+        format!("the installation is being removed; waiting for {}", plan.waiting.join(", "))
+    };
+    set(status, KubeVirtConditionType::Available, false, reason::DELETING, &message);
+    set(status, KubeVirtConditionType::Progressing, false, reason::DELETING, &message);
+    set(status, KubeVirtConditionType::Degraded, true, reason::DELETING, &message);
+    if let Some(why) = failure {
+        set(status, KubeVirtConditionType::Synchronized, false, reason::DELETION_FAILED, why);
+    }
+}
+
+fn target(status: &mut KubeVirtStatus, installation: &Installation) {
+    status.target_kube_virt_version.clone_from(&installation.version);
+    status.target_kube_virt_registry.clone_from(&installation.registry);
+    status.target_deployment_id.clone_from(&installation.id);
+    status.target_deployment_config = json!({
+        "id": installation.id,
+        "namespace": installation.namespace,
+        "registry": installation.registry,
+        "kubeVirtVersion": installation.version,
+        "image": installation.image,
+    })
+    .to_string();
+}
+
+fn installing(
+    kubevirt: &KubeVirt,
+    status: &mut KubeVirtStatus,
+    installation: &Installation,
+    plan: &Plan,
+    live: &Live,
+    failure: Option<&str>,
+) {
+    if status.phase.as_str().is_empty() {
+        status.phase = KubeVirtPhase::Deploying;
+    }
+    if let Some(why) = failure {
+        failed(status, why);
+        return;
+    }
+    let is_update = !status.observed_deployment_id.is_empty() && status.observed_deployment_id != status.target_deployment_id;
+    remove(status, &[KubeVirtConditionType::Synchronized]);
+    let missing = missing(live, &installation.namespace);
+    if plan.is_complete() {
+        set(status, KubeVirtConditionType::Created, true, reason::CREATED, "every object is there");
+        if missing.is_empty() {
+            observed(kubevirt, status);
+            return;
+        }
+    } else if is_update {
+        remove(status, &[KubeVirtConditionType::Created]);
+    }
+    let waiting = if plan.waiting.is_empty() { missing.join(", ") } else { plan.waiting.join(", ") };
+    let tail = if waiting.is_empty() { String::new() } else { format!("; waiting for {waiting}") };
+    let (reason, is_available, message) = if is_update {
+        let from = &status.observed_kube_virt_version;
+        (reason::UPDATING, true, format!("{from} is being replaced by {}{tail}", installation.version))
+    } else {
+        (reason::DEPLOYING, false, format!("{} is being installed{tail}", installation.version))
+    };
+    set(status, KubeVirtConditionType::Available, is_available, reason, &message);
+    set(status, KubeVirtConditionType::Progressing, true, reason, &message);
+    set(status, KubeVirtConditionType::Degraded, is_update, reason, &message);
+}
+
+/// Everything is there and runs.
+fn observed(kubevirt: &KubeVirt, status: &mut KubeVirtStatus) {
+    status.phase = KubeVirtPhase::Deployed;
+    status.observed_kube_virt_version.clone_from(&status.target_kube_virt_version);
+    status.observed_kube_virt_registry.clone_from(&status.target_kube_virt_registry);
+    status.observed_deployment_id.clone_from(&status.target_deployment_id);
+    status.observed_deployment_config.clone_from(&status.target_deployment_config);
+    status.observed_generation = kubevirt.metadata.generation;
+    const MESSAGE: &str = "every component is ready";
+    set(status, KubeVirtConditionType::Available, true, reason::READY, MESSAGE);
+    set(status, KubeVirtConditionType::Progressing, false, reason::READY, MESSAGE);
+    set(status, KubeVirtConditionType::Degraded, false, reason::READY, MESSAGE);
+}
+
+fn failed(status: &mut KubeVirtStatus, why: &str) {
+    // What runs goes on running: nothing was changed.
+    let is_available = status.phase == KubeVirtPhase::Deployed
+        && status.conditions.iter().any(|c| c.type_ == KubeVirtConditionType::Available && c.status == "True");
+    set(status, KubeVirtConditionType::Synchronized, false, reason::FAILED, why);
+    if !is_available {
+        set(status, KubeVirtConditionType::Available, false, reason::FAILED, why);
+    }
+    set(status, KubeVirtConditionType::Progressing, false, reason::FAILED, why);
+    set(status, KubeVirtConditionType::Degraded, true, reason::FAILED, why);
+}
+
+fn set(status: &mut KubeVirtStatus, type_: KubeVirtConditionType, holds: bool, reason: &str, message: &str) {
+    let text = if holds { "True" } else { "False" };
+    let at = status.conditions.iter().position(|condition| condition.type_ == type_);
+    let new =
+        KubeVirtCondition { type_, status: text.to_owned(), reason: reason.to_owned(), message: message.to_owned(), ..Default::default() };
+    match at.and_then(|at| status.conditions.get_mut(at)) {
+        Some(old) => {
+            *old = KubeVirtCondition {
+                last_probe_time: old.last_probe_time.clone(),
+                last_transition_time: old.last_transition_time.clone(),
+                ..new
+            };
+        }
+        None => status.conditions.push(new),
+    }
+}
+
+fn remove(status: &mut KubeVirtStatus, types: &[KubeVirtConditionType]) {
+    status.conditions.retain(|condition| !types.contains(&condition.type_));
+}
+
+/// Notes when a condition changed. One that says the same is not touched: that would be a write for nothing.
+fn stamp(old: &KubeVirtStatus, new: &mut KubeVirtStatus, now: Timestamp) {
+    let time = Some(Time(now));
+    for condition in &mut new.conditions {
+        let before = old.conditions.iter().find(|other| other.type_ == condition.type_);
+        let said = |c: &KubeVirtCondition| (c.status.clone(), c.reason.clone(), c.message.clone());
+        match before {
+            Some(before) if said(before) == said(condition) => {}
+            Some(before) if before.status == condition.status => condition.last_probe_time.clone_from(&time),
+            _ => {
+                condition.last_probe_time.clone_from(&time);
+                condition.last_transition_time.clone_from(&time);
+            }
+        }
+    }
+}
