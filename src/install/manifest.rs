@@ -20,7 +20,6 @@ pub fn operator(namespace: &str, image: &str) -> Vec<Value> {
             "kind": "PriorityClass",
             "metadata": {"name": workloads::PRIORITY_CLASS},
             "value": 1_000_000_000,
-            "globalDefault": false,
             "description": "For the components that virtual machines need, and nothing else.",
         })),
     ];

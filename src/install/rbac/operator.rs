@@ -16,10 +16,7 @@ pub(super) const MANAGERS: Role = Role::new(
 
 const CLUSTER: &[Rule] = &[
     Rule::new("kubevirt.io", &["kubevirts", "kubevirts/status", "kubevirts/finalizers"], &["get", "list", "watch", "patch", "update"]),
-    Rule::new("", &["serviceaccounts", "services"], MANAGE),
     Rule::new("", &["namespaces", "nodes"], &["get", "list", "watch", "patch"]),
-    Rule::new("apps", &["deployments", "daemonsets"], MANAGE),
-    Rule::new("policy", &["poddisruptionbudgets"], MANAGE),
     Rule::new("rbac.authorization.k8s.io", &["clusterroles", "clusterrolebindings", "roles", "rolebindings"], MANAGE),
     Rule::new("apiextensions.k8s.io", &["customresourcedefinitions"], MANAGE),
     Rule::new(
@@ -49,7 +46,9 @@ const CLUSTER: &[Rule] = &[
 ];
 
 const HOME: &[Rule] = &[
-    Rule::new("", &["secrets", "configmaps"], MANAGE),
+    Rule::new("", &["secrets", "configmaps", "serviceaccounts", "services"], MANAGE),
+    Rule::new("apps", &["deployments", "daemonsets"], MANAGE),
+    Rule::new("policy", &["poddisruptionbudgets"], MANAGE),
     Rule::new("coordination.k8s.io", &["leases"], MANAGE),
     Rule::new("", &["pods"], READ),
 ];

@@ -22,6 +22,14 @@ pub(in crate::install) fn deployment(namespace: &str, image: &str, pull_policy: 
     if let Some(ports) = template["spec"]["containers"][0]["ports"].as_array_mut() {
         ports.push(json!({"name": "webhooks", "containerPort": 8444, "protocol": "TCP"}));
     }
+    // It writes its own certificate there: the one to begin with before there are secrets, and each new one at once.
+    const KEYS: &str = "certificates";
+    if let Some(volumes) = template["spec"]["volumes"].as_array_mut() {
+        volumes.push(json!({"name": KEYS, "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}));
+    }
+    if let Some(mounts) = template["spec"]["containers"][0]["volumeMounts"].as_array_mut() {
+        mounts.push(json!({"name": KEYS, "mountPath": "/etc/virt-operator/certificates"}));
+    }
     placement::place(&mut template["spec"], Some(&placement::of_infra()));
     deployment
 }
