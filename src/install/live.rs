@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::object::CHECKSUM;
 use super::{Id, Object};
 use crate::api::Quantity;
 
@@ -15,8 +14,8 @@ pub type Live = BTreeMap<Id, Value>;
 /// changes where nothing but the metadata was read.
 pub(super) fn is_current(wanted: &Object, live: Option<&Value>, generation: Option<i64>) -> bool {
     let Some(live) = live else { return false };
-    if live.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null()) {
-        // It goes, and will be made again when it is gone.
+    if goes(live) {
+        // It will be made again when it is gone.
         return true;
     }
     let is_whole =
@@ -24,12 +23,21 @@ pub(super) fn is_current(wanted: &Object, live: Option<&Value>, generation: Opti
     if is_whole {
         return covers(wanted.value(), live);
     }
-    let of = |object: &Value| object.pointer("/metadata/annotations").and_then(|all| all.get(CHECKSUM)).cloned();
-    let metadata = |object: &Value| object.get("metadata").cloned().unwrap_or_default();
+    wanted.value().get("metadata").is_some_and(|metadata| is_told(metadata, Some(live), generation))
+}
+
+/// The same by nothing but metadata: the checksum tells what was written, and the generation whether it still is.
+pub(super) fn is_told(wanted: &Value, live: Option<&Value>, generation: Option<i64>) -> bool {
+    let Some(live) = live else { return false };
     let now = live.pointer("/metadata/generation").and_then(Value::as_i64);
-    of(wanted.value()) == of(live)
-        && covers(&metadata(wanted.value()), &metadata(live))
-        && (generation.is_none() || now.is_none() || generation == now)
+    goes(live)
+        || live.get("metadata").is_some_and(|metadata| covers(wanted, metadata))
+            && (generation.is_none() || now.is_none() || generation == now)
+}
+
+/// Whether an object is on its way out.
+pub(super) fn goes(live: &Value) -> bool {
+    live.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null())
 }
 
 /// Whether everything that is wanted is there, whatever else is: the API server adds defaults, and others their own.
@@ -64,6 +72,7 @@ fn same_quantity(a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::install::CHECKSUM;
     use serde_json::json;
 
     fn current(wanted: Value, live: Value, generation: Option<i64>) -> bool {

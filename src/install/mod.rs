@@ -7,6 +7,7 @@
 
 pub mod certificates;
 mod customize;
+mod definitions;
 mod kinds;
 mod live;
 pub mod manifest;
@@ -25,6 +26,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
+pub use definitions::Definition;
 pub use kinds::{KINDS, Kind};
 pub use live::Live;
 pub use object::{CHECKSUM, Id, Object};
@@ -33,15 +35,13 @@ pub use settings::{Cluster, DEFAULT_IMAGE, Installation, Operator, SettingsError
 
 use crate::api::names;
 use crate::instancetype;
-use crate::schema;
 
-/// Everything that an installation consists of, in the order in which it is made; `bundle` vouches for the components'
+/// Everything that an installation consists of but the definitions, in the order in which it is made; `bundle` vouches for the components'
 /// certificates.
 pub fn objects(installation: &Installation, bundle: &str) -> Vec<Object> {
     let namespace = &installation.namespace;
     let ca_bundle = &STANDARD.encode(bundle);
-    let mut objects: Vec<Object> = definitions().collect();
-    objects.extend(rbac::objects(namespace, installation.aggregated));
+    let mut objects = rbac::objects(namespace, installation.aggregated);
     objects.push(certificates::config_map(namespace, bundle));
     objects.extend(services::services(namespace));
     let configurations = webhooks::configurations(installation.container_paths);
@@ -59,16 +59,6 @@ pub fn objects(installation: &Installation, bundle: &str) -> Vec<Object> {
         object.seal();
     }
     objects
-}
-
-/// The definitions of all kinds but that of the installation itself, which the operator's manifest holds.
-fn definitions() -> impl Iterator<Item = Object> {
-    let others = schema::crds().iter().filter(|crd| crd.kind != "KubeVirt");
-    others.filter_map(|crd| serde_json::from_str(crd.json).ok()).map(|definition| {
-        let mut definition = Object::new(definition);
-        definition.label(names::APP_LABEL, "");
-        definition
-    })
 }
 
 /// Says on the object, and on the pods that come of it, who installed it as a part of what.

@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::certificates::{self, Lifetimes, Make};
-use super::live::{Live, is_current};
+use super::definitions::{Definition, definitions};
+use super::live::{Live, goes, is_current};
 use super::readiness::{COMPONENTS, HANDLER, component, is_ready, max_unavailable};
 use super::{Id, Installation, Object, removal};
 use crate::api::names::{DEPRECATED_KUBEVIRT_FINALIZER, KUBEVIRT_FINALIZER};
@@ -51,6 +52,8 @@ pub enum Action {
     Release,
     /// Make a certificate.
     Make(Make),
+    /// Make a kind be defined like this.
+    Define(Box<Definition>),
     /// Make an object be like this.
     Apply(Box<Object>),
     /// Remove an object.
@@ -102,6 +105,12 @@ fn install(observed: &Observed, installation: &Installation, plan: &mut Plan) {
     let bundle = certificates::bundle(observed.certificates, observed.now);
     let wanted = super::objects(installation, &certificates::text(&bundle));
     let mut names = BTreeSet::new();
+    for definition in definitions(installation) {
+        names.insert(definition.id.clone());
+        if !definition.is_current(observed.live, observed.generations) {
+            plan.actions.push(Action::Define(Box::new(definition)));
+        }
+    }
     for mut object in wanted {
         let Some(id) = object.id() else { continue };
         let live = observed.live.get(&id);
@@ -124,10 +133,8 @@ fn install(observed: &Observed, installation: &Installation, plan: &mut Plan) {
     }
     // Nothing that is used is taken away before what takes its place is there.
     if plan.actions.is_empty() {
-        let own = |id: &&Id| !names.contains(id) && !is_certificate(id);
-        let going =
-            |id: &&Id| observed.live.get(id).is_none_or(|live| live.pointer("/metadata/deletionTimestamp").is_none_or(Value::is_null));
-        plan.actions.extend(observed.live.keys().filter(own).filter(going).cloned().map(Action::Delete));
+        let is_left = |(id, live): &(&Id, &Value)| !names.contains(*id) && !is_certificate(id) && !goes(live);
+        plan.actions.extend(observed.live.iter().filter(is_left).map(|(id, _)| Action::Delete(id.clone())));
     }
 }
 

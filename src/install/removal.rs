@@ -1,7 +1,6 @@
 //! How an installation goes: the machines first, while those are there who can end them, then everything else.
 
-use serde_json::Value;
-
+use super::live::goes;
 use super::plan::{Action, Observed, Plan};
 use super::{Id, KINDS};
 
@@ -29,7 +28,10 @@ pub(super) fn plan(observed: &Observed) -> Plan {
         let stage = STAGES.iter().find(|stage| definitions.iter().any(|id| stage.contains(&id.name.as_str())));
         let now: Vec<&Id> = definitions.into_iter().filter(|id| stage.is_none_or(|stage| stage.contains(&id.name.as_str()))).collect();
         let waiting = now.iter().map(|id| format!("every object of {} to go", id.name)).collect();
-        return Plan { actions: now.into_iter().filter(|id| !goes(observed, id)).cloned().map(Action::Delete).collect(), waiting };
+        return Plan {
+            actions: now.into_iter().filter(|id| !observed.live.get(*id).is_some_and(goes)).cloned().map(Action::Delete).collect(),
+            waiting,
+        };
     }
     let order = |id: &Id| {
         let first = FIRST.iter().position(|kind| id.kind.kind == *kind);
@@ -40,15 +42,12 @@ pub(super) fn plan(observed: &Observed) -> Plan {
     left.sort_by_key(|id| order(id));
     if !left.is_empty() {
         let waiting = vec![format!("{} objects to go", left.len())];
-        return Plan { actions: left.into_iter().filter(|id| !goes(observed, id)).cloned().map(Action::Delete).collect(), waiting };
+        return Plan {
+            actions: left.into_iter().filter(|id| !observed.live.get(*id).is_some_and(goes)).cloned().map(Action::Delete).collect(),
+            waiting,
+        };
     }
     // Only now nobody writes them anew.
     let nodes = observed.nodes.iter().cloned().map(Action::Clean);
     Plan { actions: nodes.chain(held.then_some(Action::Release)).collect(), waiting: Vec::new() }
-}
-
-/// Whether the object is on its way out.
-fn goes(observed: &Observed, id: &Id) -> bool {
-    let time = observed.live.get(id).and_then(|live| live.pointer("/metadata/deletionTimestamp"));
-    time.is_some_and(|time| !Value::is_null(time))
 }

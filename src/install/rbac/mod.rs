@@ -150,6 +150,8 @@ pub(super) fn objects(namespace: &str, aggregated: bool) -> Vec<Object> {
     objects.extend(components::HOME_BINDINGS.iter().map(|it| binding(it, home, "Role", namespace)));
     let system = Scope::Namespace("kube-system");
     objects.push(binding(&components::AUTHENTICATION, system, "Role", namespace));
+    // A role can be given when it is there.
+    objects.sort_by_key(|object| object.kind().ends_with("Binding"));
     objects
 }
 

@@ -12,6 +12,7 @@ use kubevirt_rs::api::v1::KubeVirt;
 use kubevirt_rs::install::certificates::{Lifetimes, Make};
 use kubevirt_rs::install::{Action, Id, Node, Object};
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use super::mint::{self, Pair};
 use super::observe::resource;
@@ -58,13 +59,15 @@ pub(super) struct Hand<'a> {
     pub(super) authority: Option<&'a Pair>,
     /// How long certificates live.
     pub(super) lifetimes: Lifetimes,
+    /// Held while a definition is in memory.
+    pub(super) reading: Mutex<()>,
 }
 
 impl Hand<'_> {
-    /// Carries the actions out in their order, those about one kind of object side by side. Notes the generations of what
-    /// was written. Ends at the first kind with a failure: what follows may lean on it.
+    /// Carries the actions out in their order, those of one stage side by side. Notes the generations of what was written.
+    /// Ends at the first stage with a failure: what follows leans on it.
     pub(super) async fn act(&self, actions: &[Action], generations: &mut BTreeMap<Id, i64>) -> Result<(), ApplyError> {
-        for group in actions.chunk_by(|a, b| kind(a).is_some() && kind(a) == kind(b)) {
+        for group in actions.chunk_by(|a, b| stage(a).is_some() && stage(a) == stage(b)) {
             let done: Vec<Result<Option<(Id, i64)>, ApplyError>> =
                 stream::iter(group).map(|action| self.one(action)).buffer_unordered(AT_ONCE).collect().await;
             let mut failure = None;
@@ -86,6 +89,14 @@ impl Hand<'_> {
             Action::Hold => self.finalizers(true).await.map(|()| None),
             Action::Release => self.finalizers(false).await.map(|()| None),
             Action::Make(make) => self.make(*make).await.map(|()| None),
+            Action::Define(definition) => {
+                // One at a time is read: they are large.
+                let _alone = self.reading.lock().await;
+                match definition.object() {
+                    Some(object) => self.apply(&object).await,
+                    None => Ok(None),
+                }
+            }
             Action::Apply(object) => self.apply(object).await,
             Action::Delete(id) => self.delete(id).await.map(|()| None),
             Action::Clean(node) => self.clean(node).await.map(|()| None),
@@ -157,12 +168,19 @@ fn said(id: &Id, what: &str) {
     tracing::info!(kind = id.kind.kind, namespace = id.namespace.as_deref().unwrap_or_default(), name = id.name, "{what}");
 }
 
-/// The kind of object that an action is about, if others of its kind may be done at the same time.
-fn kind(action: &Action) -> Option<(&'static str, bool)> {
+/// What is done at the same time: nothing of a stage leans on anything else of it.
+fn stage(action: &Action) -> Option<u8> {
+    const ROLES: [&str; 3] = ["ServiceAccount", "ClusterRole", "Role"];
+    const PODS: [&str; 2] = ["DaemonSet", "Deployment"];
     match action {
-        Action::Apply(object) => object.id().map(|id| (id.kind.kind, true)),
-        Action::Delete(id) => Some((id.kind.kind, false)),
-        Action::Make(Make::Leaf(_)) => Some(("Secret", true)),
-        _ => None,
+        Action::Hold | Action::Release | Action::Make(Make::Authority) => None,
+        Action::Make(Make::Leaf(_)) => Some(0),
+        Action::Define(_) => Some(1),
+        Action::Apply(object) if ROLES.contains(&object.kind()) => Some(1),
+        Action::Apply(object) if PODS.contains(&object.kind()) => Some(3),
+        Action::Apply(object) if object.kind().starts_with("VirtualMachine") => Some(4),
+        Action::Apply(_) => Some(2),
+        Action::Delete(_) => Some(5),
+        Action::Clean(_) => Some(6),
     }
 }

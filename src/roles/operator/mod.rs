@@ -118,6 +118,7 @@ async fn passes(mut installer: Installer, installations: &Store<KubeVirt>, wake:
             Next::Now => Duration::ZERO,
             Next::Quiet => {
                 retry = RETRY.0;
+                crate::linux::memory::give_back();
                 let heard = async {
                     wake.notified().await;
                     sleep(SWARM).await;

@@ -11,6 +11,8 @@ use kubevirt_rs::install::certificates::Lifetimes;
 use kubevirt_rs::install::status::{self, Outcome, Speaker};
 use kubevirt_rs::install::{Id, Installation, Kind, Observed, Operator, plan};
 
+use tokio::sync::Mutex;
+
 use super::apply::Hand;
 use super::{observe, report};
 use crate::cluster::{Cluster, Error};
@@ -101,6 +103,7 @@ impl Installer {
             namespace: &self.namespace,
             authority: seen.authority.as_ref(),
             lifetimes: Lifetimes::new(kubevirt.spec.certificate_rotate_strategy.self_signed.as_ref()),
+            reading: Mutex::default(),
         };
         // A status that others wait for is told before the object goes.
         let is_last = plan.actions.contains(&kubevirt_rs::install::Action::Release);
