@@ -24,7 +24,10 @@ use std::time::Instant;
 
 use cluster::Cluster;
 
-const POINTS: [(&str, fn(&Cluster)); 12] = [
+/// What must be seen; it panics when it is not.
+type Point = fn(&Cluster);
+
+const POINTS: [(&str, Point); 12] = [
     ("the_smallest_example_runs_and_answers", road::the_smallest_example_runs_and_answers),
     ("kubevirts_own_client_library_works_unchanged", library::kubevirts_own_client_library_works_unchanged),
     ("a_guest_is_set_up_by_cloud_init_and_answers_ssh", cloud_init::a_guest_is_set_up_by_cloud_init_and_answers_ssh),
