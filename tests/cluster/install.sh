@@ -35,7 +35,7 @@ kubectl --namespace kubevirt patch kubevirt kubevirt --type merge --patch \
 # Progress: what there is, whenever it changes.
 last=
 while ! kubectl --namespace kubevirt wait --for condition=Available kubevirt/kubevirt --timeout 1s >/dev/null 2>&1; do
-	now=$(kubectl --namespace kubevirt get kubevirt,deployments,daemonsets --no-headers 2>/dev/null | awk '{ printf "%s %s %s; ", $1, $2, $3 }')
+	now=$(kubectl --namespace kubevirt get kubevirt,deployments,daemonsets --no-headers 2>/dev/null | sed -E "s#kubevirt.kubevirt.io/(\S+) +\S+ +(\S+)#kubevirt/\1 \2#" | awk '{ printf "%s %s; ", $1, $2 }')
 	[ "$now" = "$last" ] || say "waiting for Available: $now"
 	last=$now
 	if [ $((SECONDS - applied)) -gt 180 ]; then

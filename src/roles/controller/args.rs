@@ -1,5 +1,6 @@
 //! The arguments of the role `controller`.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use crate::cluster::Access;
@@ -29,7 +30,7 @@ pub(crate) struct Args {
     pub(super) workers: u16,
     /// The address to serve health and metrics on
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
-    pub(super) listen: String,
+    pub(super) listen: IpAddr,
     /// The port to serve health and metrics on
     #[arg(long, default_value_t = 8443)]
     pub(super) port: u16,

@@ -10,10 +10,12 @@ mod item;
 mod observe;
 mod pass;
 mod report;
+mod service;
 mod settings;
 mod stores;
 mod validate;
 
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,10 +25,16 @@ pub(crate) use args::Args;
 use anyhow::Context as _;
 use k8s_openapi::jiff::Timestamp;
 use kubevirt_rs::admission::Seed;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::cluster::{Cluster, Election, Expectations, Queue, Recorder, Shutdown};
+use crate::serve::certificates::KeyFiles;
+use crate::serve::health::Health;
+use crate::serve::tls::{Clients, ServerTls};
+use crate::serve::{Limits, Server};
 use item::Item;
 use settings::Settings;
 use stores::Stores;
@@ -80,6 +88,10 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 async fn serve(args: &Args) -> anyhow::Result<()> {
     let shutdown = Shutdown::on_signals().context("listen to signals")?;
     let cluster = args.access.connect(COMPONENT).await?;
+    let metrics = service::Metrics::new().context("set the metrics up")?;
+    let health = Health::default();
+    health.set("the objects", false);
+    answer(args, &health, &metrics, &shutdown).await?;
     let host = host_name();
     let recorder = Recorder::start(&cluster, &host, &shutdown);
     let (stores, queue, settings) = (Stores::new(), Arc::<Queue<Item>>::default(), Arc::<Settings>::default());
@@ -94,11 +106,13 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
         stores.instances.len(),
         stores.pods.len()
     );
+    health.set("the objects", true);
     let identity = format!("{host}_{}", random_seed().uuid(0));
     let election = Election::new(&cluster, &args.namespace, COMPONENT, &identity);
     let Some(mut leadership) = election.win(&shutdown).await else {
         return Ok(());
     };
+    metrics.leading.set(1);
     let controller = Arc::new(Controller {
         cluster,
         stores,
@@ -129,6 +143,18 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
     }
     let _ = timeout(LAST_PASSES, workers.join_all()).await;
     leadership.release().await;
+    Ok(())
+}
+
+/// Serves health and metrics until it is time to stop.
+async fn answer(args: &Args, health: &Health, metrics: &service::Metrics, shutdown: &Shutdown) -> anyhow::Result<()> {
+    let address = SocketAddr::new(args.listen, args.port);
+    let listener = TcpListener::bind(address).await.with_context(|| format!("listen on {address}"))?;
+    let (_, settings) = watch::channel(Default::default());
+    let tls = ServerTls::follow(KeyFiles::of_secret(&args.certificates), Clients::Anyone, settings);
+    let service = Arc::new(service::Answers { health: health.clone(), metrics: metrics.clone() });
+    tokio::spawn(Server { listener, tls, service, limits: Limits::default() }.run(shutdown.clone()));
+    tracing::info!(%address, "serving");
     Ok(())
 }
 
