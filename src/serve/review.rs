@@ -161,8 +161,12 @@ impl Reply {
     }
 
     fn invalid(causes: &[Cause]) -> Self {
-        let line =
-            |cause: &Cause| if cause.field.is_empty() { cause.message.clone() } else { format!("{}: {}", cause.field, cause.message) };
+        // a message that begins with its field needs no other beginning
+        let line = |cause: &Cause| match cause.field.as_str() {
+            "" => cause.message.clone(),
+            field if cause.message.starts_with(field) => cause.message.clone(),
+            field => format!("{field}: {}", cause.message),
+        };
         let message = causes.iter().map(line).collect::<Vec<_>>().join("; ");
         let mut answer = Self::deny(422, message);
         if let Some(status) = &mut answer.status {
@@ -291,12 +295,12 @@ mod tests {
         let verdict = Verdict {
             allowed: false,
             object: Value::Null,
-            causes: vec![cause("spec.a", "must be b"), cause("", "is wrong")],
+            causes: vec![cause("spec.a", "must be b"), cause("", "is wrong"), cause("spec.c", "spec.c is d")],
             warnings: vec!["w".to_owned()],
         };
         let reply = json!(Reply::verdict(&verdict));
         assert_eq!(reply["status"]["code"], 422);
-        assert_eq!(reply["status"]["message"], "spec.a: must be b; is wrong");
+        assert_eq!(reply["status"]["message"], "spec.a: must be b; is wrong; spec.c is d");
         assert_eq!(
             reply["status"]["details"]["causes"][0],
             json!({"field": "spec.a", "message": "must be b", "reason": "FieldValueInvalid"})

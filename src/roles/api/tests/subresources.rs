@@ -54,9 +54,9 @@ async fn what_is_decided_is_written_and_answered() {
     assert_eq!(
         paths,
         [
-            "PATCH /apis/kubevirt.io/v1/namespaces/lab/virtualmachines/halted?",
+            "PATCH /apis/kubevirt.io/v1/namespaces/lab/virtualmachines/halted",
             "PATCH /apis/kubevirt.io/v1/namespaces/lab/virtualmachines/halted?&dryRun=All",
-            "PATCH /apis/kubevirt.io/v1/namespaces/lab/virtualmachines/always?",
+            "PATCH /apis/kubevirt.io/v1/namespaces/lab/virtualmachines/always",
         ]
     );
     assert_eq!(written[0].1[0]["op"], "test", "a patch says first what it was decided from");
