@@ -57,12 +57,14 @@ pub(super) async fn follow(node: Arc<Node>, item: Item, pod: String) {
                     (heard, since) = (true, Instant::now());
                     continue;
                 }
-                Err(error) => {
-                    tracing::debug!(%error, "the launcher does not answer");
+                // nobody has the socket open: that of a launcher that was killed, or has not begun yet
+                Err(ClientError::Unreachable { error, .. }) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     if heard || waited > UNTIL_HEARD || last_status(&node.kubelet, &pod).is_some() {
                         break;
                     }
                 }
+                // one that is only slow is not gone
+                Err(error) => tracing::debug!(%error, "the launcher does not answer"),
             },
             Look::NoPod => break,
             Look::NoSocket if heard || last_status(&node.kubelet, &pod).is_some() || waited > UNTIL_SOCKET => break,

@@ -107,7 +107,7 @@ impl Node {
             Action::Shutdown => self.end(item, observed, false).await,
             Action::Destroy => self.end(item, observed, true).await,
             Action::CleanUp => self.clean_up(item, observed).await,
-            Action::Patch(patch) => self.patch(item, &patch).await?,
+            Action::Patch(patch) => self.patch(item, observed, &patch).await?,
             Action::Record(event) => {
                 if let Some(instance) = &observed.instance {
                     self.recorder.record(reference(instance), event.warning, event.reason, &event.message);
@@ -118,9 +118,11 @@ impl Node {
         Ok(())
     }
 
-    async fn patch(&self, item: &Item, patch: &Patch) -> Result<(), Error> {
+    async fn patch(&self, item: &Item, observed: &Observed, patch: &Patch) -> Result<(), Error> {
         let (namespace, name) = (&*item.key.namespace, &*item.key.name);
-        let written: VirtualMachineInstance = self.cluster.patch(Some(namespace), name, patch).await?;
+        let version = observed.instance.as_ref().and_then(|i| i.metadata.resource_version.as_deref());
+        let patch = version.map(|version| patch.locked(version)).unwrap_or_else(|| patch.clone());
+        let written: VirtualMachineInstance = self.cluster.patch(Some(namespace), name, &patch).await?;
         self.expectations.expect(item.clone(), self.instances.seen(), written.metadata.resource_version.as_deref());
         Ok(())
     }
