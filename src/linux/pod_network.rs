@@ -171,7 +171,8 @@ mod tests {
         std::thread::spawn(|| {
             unshare(CloneFlags::CLONE_NEWNET).unwrap();
             with_netlink(async |netlink| {
-                netlink.link().add(rtnetlink::LinkDummy::new("eth0").mtu(1450).build()).execute().await.map_err(fault)?;
+                let pair = rtnetlink::LinkVeth::new("eth0", "outside").mtu(1450).build();
+                netlink.link().add(pair).execute().await.map_err(fault)?;
                 let eth0 = index(&netlink, "eth0").await?.unwrap();
                 netlink.link().set(LinkUnspec::new_with_index(eth0).up().build()).execute().await.map_err(fault)?;
                 netlink.address().add(eth0, "10.244.1.7".parse().unwrap(), 24).execute().await.map_err(fault)
