@@ -70,7 +70,8 @@ pub(super) fn fault(observed: &Observed, phase: &Phase) -> Option<Fault> {
     };
     match (told, phase, &observed.launcher) {
         (Some(fault), Phase::Failed | Phase::Scheduled, _) => Some(fault),
-        (None, Phase::Failed, Launcher::Gone(_)) => {
+        (None, Phase::Failed, Launcher::Alive(status) | Launcher::Gone(Some(status))) => of_end(status),
+        (None, Phase::Failed, Launcher::Gone(None)) => {
             let message = "the launcher has ended without telling what became of the guest; see the pod's container statuses and log";
             Some(Fault { reason: FaultReason::Failed, message: message.to_owned(), field: None })
         }
@@ -78,11 +79,27 @@ pub(super) fn fault(observed: &Observed, phase: &Phase) -> Option<Fault> {
     }
 }
 
+/// Why a guest has ended, by how its domain did.
+fn of_end(status: &Status) -> Option<Fault> {
+    let (reason, message) = match status.domain.as_ref().map(|domain| (domain.state, domain.reason)) {
+        Some((_, StateReason::Panicked)) => (FaultReason::Failed, "the guest's kernel has panicked"),
+        // when its time was over, or because somebody wanted it: that is no fault of anybody's
+        Some((_, StateReason::Destroyed)) => return None,
+        Some((State::Shutoff | State::Crashed, _)) => (FaultReason::QemuFailed, "QEMU has ended though the guest had not powered off"),
+        Some(_) => (FaultReason::Failed, "the launcher has ended while the guest was running"),
+        None => (FaultReason::Failed, "the launcher has ended before the guest was started"),
+    };
+    Some(with_words(Fault { reason, message: message.to_owned(), field: None }, status))
+}
+
 fn with_last_words(status: &Status) -> Option<Fault> {
-    let mut fault = status.fault.clone()?;
+    status.fault.clone().map(|fault| with_words(fault, status))
+}
+
+fn with_words(mut fault: Fault, status: &Status) -> Fault {
     let words = status.last_words.trim();
     if !words.is_empty() && !fault.message.contains(words) {
         fault.message = format!("{}; QEMU's last words: {words}", fault.message);
     }
-    Some(fault)
+    fault
 }

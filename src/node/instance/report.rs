@@ -64,7 +64,7 @@ fn phase_event(phase: &Phase, fault: Option<&Fault>) -> Option<Event> {
         Phase::Running => said(false, "Started", "the guest was started".to_owned()),
         Phase::Succeeded => said(false, "Stopped", "the guest has powered off".to_owned()),
         Phase::Failed => {
-            let why = fault.map_or_else(|| "it crashed, or was destroyed when its grace period was over".to_owned(), |f| f.message.clone());
+            let why = fault.map_or_else(|| "it did not power off within its grace period".to_owned(), |f| f.message.clone());
             said(true, "Stopped", format!("the guest has failed: {why}"))
         }
         _ => None,

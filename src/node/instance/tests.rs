@@ -230,6 +230,20 @@ fn a_crash_is_told_with_qemus_last_words() {
 }
 
 #[test]
+fn an_end_is_explained_by_how_it_came() {
+    for (state, reason, word) in [
+        (State::Shutoff, StateReason::Crashed, "QemuFailed"),
+        (State::Crashed, StateReason::Panicked, "Failed"),
+        (State::Shutoff, StateReason::Destroyed, ""),
+        (State::Running, StateReason::Unknown, "Failed"),
+    ] {
+        let last = Launcher::Gone(Some(status(Stage::Ended, Some(domain(state, reason)))));
+        let (_, told) = follow(&observed(instance("Running", json!({})), last));
+        assert_eq!(told.unwrap().status.reason, word, "{state:?} {reason:?}");
+    }
+}
+
+#[test]
 fn the_agents_word_is_told() {
     let mut started = status(Stage::Started, Some(domain(State::Running, StateReason::Unknown)));
     let addresses = ["10.0.2.2", "fe80::1"].map(str::to_owned).to_vec();
