@@ -3,7 +3,9 @@
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
 use super::pass::Pass;
+use crate::api::names;
 use crate::api::v1::{VirtualMachineInstance, VirtualMachineInstancePhase as Phase};
+use crate::lifecycle::owner;
 
 /// A guest whose pod runs within so many seconds need not tell that it was being scheduled.
 const SOON: u64 = 2;
@@ -30,7 +32,8 @@ pub(super) fn wait(pass: &Pass<'_>) -> Wait {
         let seconds = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
         since.is_some_and(|since| pass.now.duration_since(since) < seconds)
     };
-    if pass.is_deleted() && pass.is_final() && old.metadata.finalizers == new.metadata.finalizers {
+    let held = |instance: &VirtualMachineInstance| owner::has_finalizer(&instance.metadata, names::VIRTUAL_MACHINE_INSTANCE_FINALIZER);
+    if pass.is_deleted() && pass.is_final() && held(old) && held(new) {
         // It has ended and goes: what is left to tell is that it is gone.
         let asked = old.metadata.deletion_timestamp.as_ref().map(|t| t.0);
         return if within(asked, ON_ITS_WAY) { Wait::Seconds(ON_ITS_WAY) } else { Wait::No };
@@ -59,6 +62,7 @@ fn told(instance: &VirtualMachineInstance) -> VirtualMachineInstance {
     status.phase_transition_timestamps.clear();
     status.active_pods.clear();
     status.qos_class = None;
+    status.memory = None;
     status.launcher_container_image_version.clear();
     status.conditions.retain(|c| c.type_.as_str() != "Ready");
     told
