@@ -6,6 +6,7 @@
 
 mod guest;
 mod inputs;
+mod pod;
 mod run;
 mod seeds;
 mod traces;

@@ -41,7 +41,7 @@ pub(super) fn images(order: &Order, paths: &Paths, image_volumes: bool, volumes:
         volumes.by_name.insert(volume.name.clone(), facts);
         found.insert(volume.name.clone(), image);
     }
-    kernel(order, paths)?;
+    kernel(order, paths, image_volumes)?;
     Ok(found)
 }
 
@@ -62,18 +62,34 @@ fn claim(volume: &Volume, paths: &Paths) -> Option<String> {
     Some(if Path::new(&device).exists() { device } else { paths.claim_file(&volume.name) })
 }
 
-/// The kernel and the initial RAM disk must be there already.
-fn kernel(order: &Order, paths: &Paths) -> Result<(), Fault> {
+/// The kernel and the initial RAM disk. As a volume of the pod their image lies elsewhere, and they are linked to.
+fn kernel(order: &Order, paths: &Paths, image_volumes: bool) -> Result<(), Fault> {
     let boot = order.vmi.spec.domain.firmware.as_ref().and_then(|f| f.kernel_boot.as_ref());
     let Some(container) = boot.and_then(|boot| boot.container.as_ref()) else { return Ok(()) };
     for (name, path) in [("kernelPath", &container.kernel_path), ("initrdPath", &container.initrd_path)] {
-        if !path.is_empty() {
-            let field = format!("spec.domain.firmware.kernelBoot.container.{name}");
-            let file = paths.kernel_boot(path);
-            fs::metadata(&file).map_err(|e| not_ready(field, &format!("{path} is not there ({file}: {e})")))?;
+        if path.is_empty() {
+            continue;
         }
+        let field = || format!("spec.domain.firmware.kernelBoot.container.{name}");
+        let file = PathBuf::from(paths.kernel_boot(path));
+        if image_volumes {
+            let found = images::in_folder(Path::new(pod::KERNEL_BOOT), Some(path)).map_err(|e| not_ready(field(), &e))?;
+            link(&found, &file).map_err(|e| not_ready(field(), &format!("Failed to link to {path}: {e}")))?;
+        }
+        fs::metadata(&file).map_err(|e| not_ready(field(), &format!("{path} is not there ({}: {e})", file.display())))?;
     }
     Ok(())
+}
+
+fn link(original: &Path, link: &Path) -> std::io::Result<()> {
+    if let Some(folder) = link.parent() {
+        crate::linux::files::private_dir(folder)?;
+    }
+    match std::os::unix::fs::symlink(original, link) {
+        // from the last time that the guest was to be started
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        result => result,
+    }
 }
 
 /// The files that ISO images are made of.
