@@ -149,6 +149,11 @@ pub fn command(name: &str) -> String {
     json!({"execute": name}).to_string()
 }
 
+/// The command that sets the guest's clock, to a time since 1970.
+pub fn set_time(now: Duration) -> String {
+    json!({"execute": "guest-set-time", "arguments": {"time": i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)}}).to_string()
+}
+
 /// The command that runs a program inside the guest.
 pub fn exec(path: &str, args: &[String]) -> String {
     json!({"execute": "guest-exec", "arguments": {"path": path, "arg": args, "capture-output": true}}).to_string()

@@ -56,7 +56,8 @@ pub(crate) struct Kind {
     pub(crate) hypervisor: &'static str,
 }
 
-/// A connection.
+/// A connection; clones are the same.
+#[derive(Clone)]
 pub(crate) struct Connection {
     inner: Arc<virt::connect::Connect>,
 }
@@ -124,6 +125,16 @@ impl Connection {
         blocking(WHAT, ask).await
     }
 
+    /// Makes the daemon look at QEMU, which it does once and takes about a second for: before anybody waits for it.
+    pub(crate) fn warm_up(&self) {
+        let connection = Arc::clone(&self.inner);
+        spawn_blocking(move || {
+            if let Err(error) = connection.get_domain_capabilities(None, None, None, None, 0) {
+                tracing::debug!(%error, "Libvirt does not say what QEMU can do");
+            }
+        });
+    }
+
     /// What happens to every domain from now on.
     pub(crate) fn events(&self) -> Result<mpsc::UnboundedReceiver<Event>, LibvirtError> {
         events::register(&self.inner)
@@ -135,6 +146,31 @@ impl Connection {
         let inner = blocking("define the domain", move || virt::domain::Domain::define_xml(&connection, &xml)).await?;
         Ok(Domain { inner: Arc::new(inner) })
     }
+}
+
+/// A picture.
+pub(crate) struct Picture {
+    /// Its kind, such as `image/png`.
+    pub(crate) mime: String,
+    pub(crate) content: Vec<u8>,
+}
+
+/// No screen's picture is larger.
+const LARGEST_PICTURE: usize = 128 << 20;
+
+fn picture(connection: &virt::connect::Connect, domain: &virt::domain::Domain) -> Result<Picture, virt::error::Error> {
+    let stream = virt::stream::Stream::new(connection, 0)?;
+    let mime = domain.screenshot(&stream, 0, 0)?;
+    let (mut content, mut piece) = (Vec::new(), vec![0; 64 << 10]);
+    loop {
+        let n = stream.recv(&mut piece)?;
+        if n == 0 || content.len() > LARGEST_PICTURE {
+            break;
+        }
+        content.extend_from_slice(piece.get(..n).unwrap_or_default());
+    }
+    stream.finish()?;
+    Ok(Picture { mime, content })
 }
 
 /// A domain.
@@ -203,6 +239,12 @@ impl Domain {
     /// Its definition, as it runs.
     pub(crate) async fn xml(&self) -> Result<String, LibvirtError> {
         self.call("ask for the definition of the domain", |d| d.get_xml_desc(0)).await
+    }
+
+    /// What its screen shows.
+    pub(crate) async fn screenshot(&self, connection: &Connection) -> Result<Picture, LibvirtError> {
+        let connection = Arc::clone(&connection.inner);
+        self.call("take a picture of the screen", move |d| picture(&connection, d)).await
     }
 
     /// A command of the agent inside the guest, and its answer. `seconds` is how long it may take; `None`: as libvirt

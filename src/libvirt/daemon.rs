@@ -42,12 +42,20 @@ pub(crate) struct Layout {
     pub(crate) cache: PathBuf,
     /// The rest, and the daemon's own log.
     pub(crate) home: PathBuf,
+    /// What it shall log, in its own words, to our standard error; `None`: warnings and errors, to a file.
+    pub(crate) log_filters: Option<String>,
 }
 
 impl Layout {
     /// Everything below one folder.
     pub(crate) fn under(folder: &Path) -> Self {
-        Self { runtime: folder.join("run"), config: folder.join("config"), cache: folder.join("cache"), home: folder.to_owned() }
+        Self {
+            runtime: folder.join("run"),
+            config: folder.join("config"),
+            cache: folder.join("cache"),
+            home: folder.to_owned(),
+            log_filters: None,
+        }
     }
 
     fn log(&self) -> PathBuf {
@@ -83,14 +91,18 @@ impl Daemon {
 
         let mut command = Command::new(program);
         command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", &layout.home);
-        command.env("LIBVIRT_LOG_OUTPUTS", "3:stderr").env("XDG_DATA_HOME", &data);
+        command.env("XDG_DATA_HOME", &data);
+        match &layout.log_filters {
+            Some(filters) => command.env("LIBVIRT_LOG_FILTERS", filters).env("LIBVIRT_LOG_OUTPUTS", "1:stderr"),
+            None => command.env("LIBVIRT_LOG_OUTPUTS", "3:stderr").stderr(log),
+        };
         for (variable, folder) in
             [("XDG_RUNTIME_DIR", &layout.runtime), ("XDG_CONFIG_HOME", &layout.config), ("XDG_CACHE_HOME", &layout.cache)]
         {
             command.env(variable, folder);
         }
         // a group of its own: what a terminal sends to ours (Ctrl-C) must not end it before the guest
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).current_dir("/").process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).current_dir("/").process_group(0);
         let spawn_error = |error| DaemonError::Spawn { program: program.to_owned(), error };
         let child = children.spawn(&mut command).map_err(spawn_error)?;
         let socket = PROGRAMS.iter().find(|(name, _)| program.ends_with(name)).map_or("libvirt-sock", |(_, socket)| socket);

@@ -8,6 +8,6 @@ mod daemon;
 mod events;
 mod state;
 
-pub(crate) use connection::{Connection, Domain, Kind, LibvirtError};
+pub(crate) use connection::{Connection, Domain, Kind, LibvirtError, Picture};
 pub(crate) use daemon::{Daemon, Layout};
 pub(crate) use events::{Event, Lifecycle, Stopped};

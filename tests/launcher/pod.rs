@@ -262,6 +262,13 @@ fn a_guest_is_run_as_the_handler_says() {
     let output = probe(&["--command", "sh", "--", "-c", "echo out; exit 3"]);
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(3), &b"out\n\n"[..]));
 
+    let mut screen = pod.send("GET", "/v1/vnc", "Connection: upgrade\r\nUpgrade: raw\r\n", "");
+    assert!(read_until(&mut screen, "RFB 003.").contains("101 Switching Protocols"));
+    let mut picture = Vec::new();
+    pod.send("GET", "/v1/screenshot", "Connection: close\r\n", "").read_to_end(&mut picture).expect("a picture");
+    let text = String::from_utf8_lossy(&picture);
+    assert!(text.starts_with("HTTP/1.1 200") && text.contains("content-type: image/") && picture.len() > 1000, "{} bytes", picture.len());
+
     for (wish, state) in [("pause", "Paused"), ("pause", "Paused"), ("unpause", "Running"), ("unpause", "Running")] {
         assert_eq!(pod.ask("POST", &format!("/v1/{wish}"), &Value::Null).0, 204, "{wish}");
         assert_eq!(pod.status()["domain"]["state"], state);
@@ -293,6 +300,7 @@ fn a_guest_whose_qemu_or_libvirt_is_killed_is_said_to_have_failed() {
     }
     for (victim, reason, word) in [("qemu-system", "QemuFailed", "without being asked"), ("/sbin/libvirtd", "LibvirtFailed", "SIGKILL")] {
         let mut pod = Pod::start(&[]);
+        let events = listen(pod.send("GET", "/v1/events", "", ""));
         assert_eq!(pod.ask("PUT", "/v1/instance", &order(|_| {})).0, 200);
         let found = pod.processes(victim);
         let [pid] = found[..] else { panic!("one {victim}: {found:?}") };
@@ -301,6 +309,10 @@ fn a_guest_whose_qemu_or_libvirt_is_killed_is_said_to_have_failed() {
         let last = pod.last_status();
         assert_eq!((&last["stage"], &last["fault"]["reason"]), (&json!("Ended"), &json!(reason)), "{last}");
         assert!(last["fault"]["message"].as_str().expect("words").contains(word), "{last}");
+        // a handler learns the state and the reason at once
+        let told = events.join().expect("it listened");
+        let over = |news: &&Value| news["status"]["domain"]["state"] == "Shutoff";
+        assert_eq!(told.iter().find(over).expect("the end is told")["status"]["fault"]["reason"], reason);
         assert_eq!((&last["domain"]["state"], &last["domain"]["reason"]), (&json!("Shutoff"), &json!("Crashed")), "{last}");
         assert!(pod.log().contains(last["fault"]["message"].as_str().expect("words")), "the pod's log says it too");
     }

@@ -1,6 +1,6 @@
 //! Asks the agent inside the guest, for as long as it is connected.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use kubevirt_rs::guest::agent::{self, Intervals, Schedule};
 use kubevirt_rs::guest::status::{Agent, Fault, FaultReason};
@@ -58,6 +58,14 @@ fn failed(error: impl std::fmt::Display) -> Fault {
 pub(super) async fn ping(domain: &Domain, seconds: u32) -> Result<(), Fault> {
     let seconds = i32::try_from(seconds.max(1)).unwrap_or(i32::MAX);
     domain.agent(agent::command("guest-ping"), Some(seconds)).await.map(drop).map_err(failed)
+}
+
+/// Sets the guest's clock right, if its agent can.
+pub(super) async fn set_time(domain: &Domain) {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    if let Err(error) = domain.agent(agent::set_time(now), None).await {
+        tracing::debug!(%error, "The clock of the guest was not set");
+    }
 }
 
 /// Lets file systems stand still, or go on.

@@ -15,7 +15,7 @@ use super::agent::{self, Poller};
 use super::board::Board;
 use super::start::{self, Libvirt, Started};
 use super::{ending, fault};
-use crate::libvirt::{Domain, Event, Lifecycle};
+use crate::libvirt::{Domain, Event, Lifecycle, Picture};
 use crate::linux::children::Children;
 use crate::linux::memory;
 use crate::roles::launcher::args::PodArgs;
@@ -35,6 +35,7 @@ pub(super) enum Wish {
     Unfreeze,
     Exec(Exec),
     Ping(Ping),
+    Screenshot,
 }
 
 /// What comes of a wish.
@@ -42,6 +43,7 @@ pub(super) enum Answer {
     Done,
     Status(Arc<Status>),
     Executed(Executed),
+    Picture(Picture),
 }
 
 /// A wish, and who waits for the answer.
@@ -86,7 +88,7 @@ impl<'a> Driver<'a> {
     /// Goes all the way.
     pub(super) async fn run(mut self) -> Result<Ended, Fault> {
         // libvirt takes the longest, so it starts before anybody asks
-        let mut libvirt = Libvirt::start(&self.children).await?;
+        let mut libvirt = Libvirt::start(self.args, &self.children).await?;
         tracing::info!(name = self.args.name, namespace = self.args.namespace, "Ready for a guest");
         let Some(started) = self.begin(&mut libvirt).await? else { return Ok(Ended::NotWanted) };
         let mut watch = Watch::new(started, self.board);
@@ -313,6 +315,8 @@ impl<'a> Watch<'a> {
     /// Looks at the domain and shows what is seen.
     async fn look(&self) {
         match start::look(&self.started.domain).await {
+            // how it ended is shown with the reason, all at once
+            Ok(seen) if !start::lives(seen.state) => {}
             Ok(seen) => self.board.update(|status| {
                 let panics = status.domain.as_ref().map_or(0, |domain| domain.panics);
                 status.domain = Some(kubevirt_rs::guest::status::Domain { panics, ..seen });
@@ -339,7 +343,14 @@ impl<'a> Watch<'a> {
                 return Some(Input::Destroy);
             }
             Wish::Pause => self.reply(request.reply, pause(&domain, true).await).await,
-            Wish::Unpause => self.reply(request.reply, pause(&domain, false).await).await,
+            Wish::Unpause => {
+                let result = pause(&domain, false).await;
+                if result.is_ok() && self.agent.is_some() {
+                    // the guest's clock has stood still as well
+                    tokio::spawn(async move { agent::set_time(&domain).await });
+                }
+                self.reply(request.reply, result).await;
+            }
             Wish::Reset => self.reply(request.reply, domain.reset().await.map_err(failed)).await,
             Wish::SoftReboot => {
                 let result = self.soft_reboot(&domain).await;
@@ -355,6 +366,10 @@ impl<'a> Watch<'a> {
             Wish::Unfreeze => {
                 self.forget_thaw();
                 beside(request.reply, async move { agent::freeze(&domain, false).await.map(|()| Answer::Done) });
+            }
+            Wish::Screenshot => {
+                let connection = self.started.connection.clone();
+                beside(request.reply, async move { domain.screenshot(&connection).await.map(Answer::Picture).map_err(failed) });
             }
             Wish::Exec(what) => beside(request.reply, async move { agent::exec(&domain, &what).await.map(Answer::Executed) }),
             Wish::Ping(how) => {
@@ -401,35 +416,50 @@ impl<'a> Watch<'a> {
     /// Shows how the guest ended.
     async fn conclude(&mut self, outcome: Outcome, libvirt: &Libvirt) {
         self.poller = None;
-        self.look().await;
-        let words = libvirt.daemon.qemu_log(&self.started.name);
+        let (state, reason) = match self.started.domain.state().await {
+            Ok((state, reason)) if !start::lives(state) && state != State::NoState => (state, reason),
+            // libvirt cannot be asked any more
+            _ => (State::Shutoff, presumed(outcome)),
+        };
         tracing::info!(domain = self.started.name, ?outcome, "The guest has ended");
+        let sentence = match outcome {
+            Outcome::PoweredOff | Outcome::Killed | Outcome::TimedOut => None,
+            Outcome::Crashed => Some("The guest has crashed"),
+            Outcome::Failed => Some("QEMU has ended without being asked to"),
+        };
+        let words = sentence.map(|_| libvirt.daemon.qemu_log(&self.started.name)).unwrap_or_default();
         self.board.update(|status| {
             status.agent = None;
             let domain = status.domain.get_or_insert_default();
-            if start::lives(domain.state) || domain.state == State::NoState {
-                // libvirt cannot be asked any more
-                domain.state = State::Shutoff;
-                domain.reason = match outcome {
-                    Outcome::PoweredOff => StateReason::Shutdown,
-                    Outcome::Killed | Outcome::TimedOut => StateReason::Destroyed,
-                    Outcome::Crashed | Outcome::Failed => StateReason::Crashed,
-                };
+            (domain.state, domain.reason) = (state, reason);
+            if let Some(sentence) = sentence {
+                status.fault.get_or_insert_with(|| fault(FaultReason::QemuFailed, with_last_words(sentence, &words)));
             }
-            match outcome {
-                Outcome::PoweredOff | Outcome::Killed | Outcome::TimedOut => {}
-                Outcome::Crashed => {
-                    status.last_words = words;
-                    status.fault.get_or_insert_with(|| fault(FaultReason::QemuFailed, "The guest has crashed"));
-                }
-                Outcome::Failed => {
-                    status.last_words = words;
-                    status.fault.get_or_insert_with(|| fault(FaultReason::QemuFailed, "QEMU has ended without being asked to"));
-                }
-            }
+            status.last_words = words;
         });
     }
 }
+
+/// What led to the end of a guest, as far as it is known here.
+fn presumed(outcome: Outcome) -> StateReason {
+    match outcome {
+        Outcome::PoweredOff => StateReason::Shutdown,
+        Outcome::Killed | Outcome::TimedOut => StateReason::Destroyed,
+        Outcome::Crashed | Outcome::Failed => StateReason::Crashed,
+    }
+}
+
+/// A sentence, and the last lines that QEMU printed.
+fn with_last_words(sentence: &str, words: &str) -> String {
+    let lines: Vec<&str> = words.lines().filter(|line| !line.trim().is_empty()).collect();
+    match lines.get(lines.len().saturating_sub(LAST_LINES)..) {
+        Some(last @ [_, ..]) => format!("{sentence}; its last words: {}", last.join("; ")),
+        _ => sentence.to_owned(),
+    }
+}
+
+/// How many lines a message has room for; the status has more of them.
+const LAST_LINES: usize = 3;
 
 /// Works beside the watch: what the guest does takes its time.
 fn beside(reply: oneshot::Sender<Result<Answer, Fault>>, work: impl Future<Output = Result<Answer, Fault>> + Send + 'static) {

@@ -54,8 +54,7 @@ pub(super) async fn tell(args: &PodArgs, board: &Board, outcome: Result<Ended, F
 fn last_words(status: &Status) -> Option<String> {
     let fault = status.fault.as_ref()?;
     let words = status.last_words.trim();
-    let told = words.is_empty() || fault.message.contains(words);
-    Some(if told { fault.message.clone() } else { format!("{}\n{words}", fault.message) })
+    Some(if words.is_empty() { fault.message.clone() } else { format!("{}\n{words}", fault.message) })
 }
 
 /// The containers that hold images end when their sockets are gone, and with them the pod.

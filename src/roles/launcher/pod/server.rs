@@ -10,7 +10,7 @@ use futures_util::stream;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, Limited, StreamBody};
 use hyper::body::{Bytes, Frame, Incoming};
-use hyper::header::{CONNECTION, CONTENT_TYPE, UPGRADE};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, UPGRADE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request as HttpRequest, Response, StatusCode};
@@ -89,11 +89,14 @@ fn response(status: StatusCode, body: Body) -> Response<Body> {
     response
 }
 
-fn json(status: StatusCode, value: &impl Serialize) -> Response<Body> {
-    let bytes = serde_json::to_vec(value).unwrap_or_default();
+fn content(status: StatusCode, kind: &str, bytes: Vec<u8>) -> Response<Body> {
     let mut response = response(status, Full::new(Bytes::from(bytes)).boxed_unsync());
-    response.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static("application/json"));
+    response.headers_mut().extend(HeaderValue::from_str(kind).map(|kind| (CONTENT_TYPE, kind)));
     response
+}
+
+fn json(status: StatusCode, value: &impl Serialize) -> Response<Body> {
+    content(status, "application/json", serde_json::to_vec(value).unwrap_or_default())
 }
 
 fn nothing() -> Response<Body> {
@@ -144,6 +147,7 @@ impl Server {
             (&Method::POST, path::FREEZE) => Wish::Freeze(body(request.into_body()).await?),
             (&Method::POST, path::UNFREEZE) => Wish::Unfreeze,
             (&Method::POST, path::EXEC) => Wish::Exec(body(request.into_body()).await?),
+            (&Method::GET, path::SCREENSHOT) => Wish::Screenshot,
             (&Method::POST, path::PING) => Wish::Ping(body(request.into_body()).await?),
             _ => {
                 let fault = fault(FaultReason::BadRequest, format!("{method} {at} is not known to this launcher"));
@@ -157,6 +161,7 @@ impl Server {
             Answer::Done => nothing(),
             Answer::Status(status) => json(StatusCode::OK, &*status),
             Answer::Executed(executed) => json(StatusCode::OK, &executed),
+            Answer::Picture(picture) => content(StatusCode::OK, &picture.mime, picture.content),
         })
     }
 
@@ -237,8 +242,8 @@ fn upgrade(request: &mut HttpRequest<Incoming>) -> Result<hyper::upgrade::OnUpgr
 fn switching() -> Response<Body> {
     let mut response = response(StatusCode::SWITCHING_PROTOCOLS, Full::default().boxed_unsync());
     let headers = response.headers_mut();
-    headers.insert(CONNECTION, hyper::header::HeaderValue::from_static("upgrade"));
-    headers.insert(UPGRADE, hyper::header::HeaderValue::from_static(RAW));
+    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static(RAW));
     response
 }
 

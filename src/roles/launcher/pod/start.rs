@@ -27,19 +27,27 @@ pub(super) struct Libvirt {
     version: u32,
 }
 
+/// Set when the instance's label or the cluster asks for all that libvirt can say.
+const DEBUG_LOGS: &str = "LIBVIRT_DEBUG_LOGS";
+/// All, but for what says more than anybody can read.
+const DEBUG_FILTERS: &str = "3:remote 4:event 3:util.json 3:util.object 3:util.dbus 3:util.netlink 3:node_device 3:rpc 3:access 1:*";
+
 /// Where libvirt keeps its things in a pod: where KubeVirt's does, since hooks and people look there.
-fn layout() -> Layout {
+fn layout(args: &PodArgs) -> Layout {
     let private = PathBuf::from(Paths::default().sockets);
-    Layout { runtime: "/var/run".into(), config: private.clone(), cache: private.clone(), home: private }
+    let debug = || std::env::var_os(DEBUG_LOGS).map(|_| DEBUG_FILTERS.to_owned());
+    let log_filters = args.libvirt_log_filters.clone().or_else(debug);
+    Layout { runtime: "/var/run".into(), config: private.clone(), cache: private.clone(), home: private, log_filters }
 }
 
 impl Libvirt {
     /// Starts the daemon.
-    pub(super) async fn start(children: &Children) -> Result<Self, Fault> {
+    pub(super) async fn start(args: &PodArgs, children: &Children) -> Result<Self, Fault> {
         let failed = |error: &dyn std::fmt::Display| fault(FaultReason::LibvirtFailed, error);
         let program = Daemon::find().ok_or_else(|| failed(&"The launcher's image has no libvirt (virtqemud or libvirtd)"))?;
-        let daemon = Daemon::start(&program, layout(), children).await.map_err(|e| failed(&e))?;
+        let daemon = Daemon::start(&program, layout(args), children).await.map_err(|e| failed(&e))?;
         let connection = Connection::open(&daemon.socket).await.map_err(|e| failed(&format!("{e}\n{}", daemon.log())))?;
+        connection.warm_up();
         let version = connection.version().await.map_err(|e| failed(&e))?;
         Ok(Self { daemon, connection, version })
     }
@@ -48,6 +56,7 @@ impl Libvirt {
 /// A guest that was started.
 pub(super) struct Started {
     pub(super) domain: Domain,
+    pub(super) connection: Connection,
     /// Its name in libvirt.
     pub(super) name: String,
     pub(super) vmi: VirtualMachineInstance,
@@ -65,6 +74,7 @@ pub(super) fn domain_name(vmi: &VirtualMachineInstance) -> String {
 /// Starts the guest.
 pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, children: &Children) -> Result<Started, Fault> {
     let vmi = &order.vmi;
+    refuse_hooks(args)?;
     let mut facts = facts::look(args, order, libvirt.version);
     let uid = args.uid.clone().unwrap_or_default();
 
@@ -94,7 +104,7 @@ pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, chil
     let domain = libvirt.connection.define(domain.to_xml()).await.map_err(|e| fault(FaultReason::LibvirtFailed, e))?;
     let last_words = |e: LibvirtError| fault(FaultReason::QemuFailed, format!("{e}\n{}", libvirt.daemon.qemu_log(&name)).trim_end());
     domain.start_paused().await.map_err(last_words)?;
-    let opened = open(&facts.paths, vmi, &uid, log, &domain).await;
+    let opened = open(&facts.paths, vmi, &uid, log).await;
     let doors = match opened {
         Ok(doors) => doors,
         Err(fault) => {
@@ -106,11 +116,25 @@ pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, chil
     if vmi.spec.start_strategy != Some(StartStrategy::Paused) {
         domain.resume().await.map_err(last_words)?;
     }
-    Ok(Started { domain, name, vmi: vmi.clone(), events, doors, _dhcp: dhcp })
+    Ok(Started { domain, connection: libvirt.connection.clone(), name, vmi: vmi.clone(), events, doors, _dhcp: dhcp })
+}
+
+/// A guest that was to be changed by a hook must not run unchanged.
+fn refuse_hooks(args: &PodArgs) -> Result<(), Fault> {
+    match args.hook_sidecars {
+        0 => Ok(()),
+        n => Err(Fault {
+            field: Some(format!("metadata.annotations[{}]", kubevirt_rs::api::names::HOOK_SIDECARS_ANNOTATION)),
+            ..fault(
+                FaultReason::InvalidInstance,
+                format!("This version calls no hook sidecars, and the pod has {n}; run the instance without"),
+            )
+        }),
+    }
 }
 
 /// Opens what leads to a guest whose processors do not run yet.
-async fn open(paths: &Paths, vmi: &VirtualMachineInstance, uid: &str, log: Option<PathBuf>, _: &Domain) -> Result<Doors, Fault> {
+async fn open(paths: &Paths, vmi: &VirtualMachineInstance, uid: &str, log: Option<PathBuf>) -> Result<Doors, Fault> {
     let devices = &vmi.spec.domain.devices;
     let console = match devices.autoattach_serial_console {
         Some(false) => None,
