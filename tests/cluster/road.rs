@@ -49,7 +49,7 @@ pub(crate) fn the_smallest_example_runs_and_answers(cluster: &Cluster) {
 
     for from in ["near", "far"] {
         cluster.until(&format!("the pod {from} gets the guest's page by the Service's name"), SOON, || {
-            let answer = namespace.kubectl(&["exec", from, "--", "wget", "-q", "-T", "5", "-O", "-", "http://vm-tiny"]);
+            let answer = namespace.kubectl(&["exec", from, "--", "timeout", "5", "wget", "-q", "-O", "-", "http://vm-tiny"]);
             text(&answer.stdout).contains("hostname: vm-tiny").then_some(())
         });
     }
@@ -67,8 +67,8 @@ pub(crate) fn the_smallest_example_runs_and_answers(cluster: &Cluster) {
     let mut console = Stream::open(&namespace, &["console", "vm-tiny"]);
     console.log_in("kubevirt");
     console.ask("echo name-is-$(hostname)", "name-is-vm-tiny");
-    console.ask("wget -q -T 10 -O - http://web", "a-page-of-a-pod");
-    console.ask("wget -q -T 10 -O - http://web.road.svc.cluster.local", "a-page-of-a-pod");
+    console.ask("timeout 10 wget -q -O - http://web", "a-page-of-a-pod");
+    console.ask("timeout 10 wget -q -O - http://web.road.svc.cluster.local", "a-page-of-a-pod");
     drop(console);
 
     namespace.ok(&["delete", "vm", "vm-tiny", "--wait=false"]);

@@ -58,6 +58,7 @@ if [ -f /sys/fs/cgroup/cgroup.controllers ]; then
 			echo "+$controller" >"$folder/cgroup.subtree_control" 2>/dev/null || true
 		done
 	done
+	echo 400 >"/sys/fs/cgroup/$NAME-$NODE/cpu.weight"
 else
 	for folder in /sys/fs/cgroup/*/; do
 		mkdir -p "$folder/$NAME-$NODE" 2>/dev/null || true
@@ -65,6 +66,8 @@ else
 	for file in cpuset.cpus cpuset.mems; do
 		cat "/sys/fs/cgroup/cpuset/$file" >"/sys/fs/cgroup/cpuset/$NAME-$NODE/$file"
 	done
+	# A node's pods weigh as much as a few of the machine's own programs, not as one: guests are emulated.
+	echo 4096 >"/sys/fs/cgroup/cpu/$NAME-$NODE/cpu.shares"
 fi
 
 containerd --config /run/node/files/containerd.toml >"$D/log/containerd-$NODE.log" 2>&1 &
