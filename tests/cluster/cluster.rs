@@ -210,11 +210,11 @@ pub(crate) struct Namespace<'a> {
 impl Namespace<'_> {
     /// kubectl in this namespace, which must succeed.
     pub(crate) fn ok(&self, arguments: &[&str]) -> String {
-        self.cluster.ok(&[arguments, &["--namespace", &self.name]].concat())
+        self.cluster.ok(&[&["--namespace", &self.name], arguments].concat())
     }
 
     pub(crate) fn kubectl(&self, arguments: &[&str]) -> Output {
-        self.cluster.kubectl(&[arguments, &["--namespace", &self.name]].concat())
+        self.cluster.kubectl(&[&["--namespace", &self.name], arguments].concat())
     }
 
     pub(crate) fn apply(&self, manifest: &str) {
