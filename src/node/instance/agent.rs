@@ -29,6 +29,8 @@ const PASSWORDS: [&str; 1] = ["guest-set-user-password"];
 
 /// Tells of the agent, or that there is none.
 pub(super) fn tell(told: &mut VirtualMachineInstance, agent: Option<&Agent>, now: Timestamp) {
+    // it says who it is a moment after it has connected: both are told at once
+    let agent = agent.filter(|agent| **agent != Agent::default());
     let lack = agent.and_then(|agent| lack(told, agent));
     let conditions = &mut told.status.conditions;
     let mut set = |kind: Kind, holds: bool, reason: &str| match (holds, conditions::find(conditions, &kind)) {
@@ -56,7 +58,7 @@ pub(super) fn tell(told: &mut VirtualMachineInstance, agent: Option<&Agent>, now
 
 /// What an agent lacks, if anything.
 fn lack(instance: &VirtualMachineInstance, agent: &Agent) -> Option<&'static str> {
-    // what it can do is asked a moment after it has connected
+    // what it can do may not have been asked yet
     if agent.commands.is_empty() {
         return None;
     }

@@ -10,7 +10,7 @@ use crate::api::v1::{
     VirtualMachineInstancePhase as Phase, VirtualMachineInstancePhaseTransitionTimestamp as Transition,
 };
 use crate::config::ClusterConfig;
-use crate::guest::status::{Domain, Fault, State, StateReason, Status};
+use crate::guest::status::{Domain, Fault, Stage, State, StateReason, Status};
 use crate::lifecycle::action::Event;
 use crate::lifecycle::conditions;
 use crate::lifecycle::patch::Patch;
@@ -24,14 +24,14 @@ pub(super) fn report(observed: &Observed, instance: &VirtualMachineInstance, con
         Launcher::Unknown | Launcher::Gone(None) => None,
         Launcher::Alive(status) | Launcher::Gone(Some(status)) => Some(status.as_ref()),
     };
-    if let Some(status) = status {
+    // a guest that goes loses one thing after the other; only that it is gone is worth a word
+    let stays = status.filter(|status| !matches!(status.stage, Stage::Stopping | Stage::Ended));
+    if let Some((status, domain)) = stays.and_then(|status| Some((status, status.domain.as_ref()?))) {
         agent::tell(&mut told, status.agent.as_ref(), now);
-        if let Some(domain) = &status.domain {
-            tell_domain(&mut told, observed, status, domain, now);
+        tell_domain(&mut told, observed, status, domain, now);
+        if matches!(told.status.phase, Phase::Running | Phase::Scheduled) {
+            events.extend(migratable::tell(&mut told, config, observed.host_model));
         }
-    }
-    if matches!(told.status.phase, Phase::Running | Phase::Scheduled) && status.is_some_and(|s| s.domain.is_some()) {
-        events.extend(migratable::tell(&mut told, config, observed.host_model));
     }
     let fault = phase::fault(observed, &told.status.phase);
     tell_fault(&mut told, fault.as_ref(), now);
