@@ -14,6 +14,7 @@ pub(crate) mod access;
 pub(crate) mod authority;
 pub(crate) mod certificates;
 pub(crate) mod client;
+pub(crate) mod guard;
 pub(crate) mod health;
 pub(crate) mod limits;
 pub(crate) mod metrics;

@@ -3,8 +3,6 @@
 //! What cannot be understood is denied, in the form that the API server can read: an answer that names the question's
 //! identity wherever one can be made out.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::api::authentication::v1::UserInfo;
@@ -14,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::request::BodyError;
-use super::{Request, Response, reply};
+use super::{Request, Response, guard, reply};
 
 const VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
@@ -203,7 +201,7 @@ pub(crate) async fn serve<F: Future<Output = Reply>>(request: &mut Request, judg
 
 /// Judges without a panic that reaches anybody.
 pub(crate) fn guarded(judge: impl FnOnce() -> Reply) -> Reply {
-    catch_unwind(AssertUnwindSafe(judge)).unwrap_or_else(|_| {
+    guard::caught(judge).unwrap_or_else(|| {
         tracing::error!("panic while judging");
         Reply::deny(500, "the judgement of this object has a fault of its own; the log of the server tells more")
     })

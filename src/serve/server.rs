@@ -9,12 +9,10 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -26,7 +24,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::request::Peer;
 use super::tls::ServerTls;
-use super::{Limits, Request, Response, Shutdown, reply};
+use super::{Limits, Request, Response, Shutdown, guard, reply};
 
 /// Answers requests.
 pub(crate) trait Service: Send + Sync + 'static {
@@ -174,7 +172,7 @@ impl<S: Service> Connection<S> {
 /// An answer in any case: a service that panics has a fault, and its client hears so.
 async fn answered<S: Service>(service: &S, request: Request) -> Response {
     let what = format!("{} {}", request.method(), request.path());
-    AssertUnwindSafe(service.answer(request)).catch_unwind().await.unwrap_or_else(|_| {
+    guard::caught_in(service.answer(request)).await.unwrap_or_else(|| {
         tracing::error!(request = what, "panic while answering");
         reply::refuse(500, "the server has a fault in answering this; its log tells more")
     })

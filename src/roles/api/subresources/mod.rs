@@ -52,6 +52,8 @@ impl Subresources {
         }
         match self.carry_out(&mut request, &route).await {
             Ok(response) => response,
+            // client-go passes these bodies on as they are, and shows what is in them only when it is text
+            Err(refusal) if route.is_read_raw() => reply::text(refusal.reason.code(), refusal.message),
             Err(refusal) => reply::status(&refusal.to_status()),
         }
     }

@@ -107,6 +107,13 @@ impl Route {
         })
     }
 
+    /// Whether clients take the answer for bytes that only they understand.
+    pub(super) fn is_read_raw(&self) -> bool {
+        const RAW: [&str; 6] =
+            ["guestosinfo", "userlist", "filesystemlist", "vnc/screenshot", "sev/fetchcertchain", "sev/querylaunchmeasurement"];
+        matches!(&self.target, Target::Instance { operation, .. } if RAW.contains(&operation.as_str()))
+    }
+
     /// The method of the operation, if there is such an operation.
     pub(super) fn method(&self) -> Option<Method> {
         let (of, wanted) = match &self.target {
