@@ -42,9 +42,3 @@ pub(crate) fn run(role: Role) -> ExitCode {
         Role::Launcher(args) => launcher::run(*args),
     }
 }
-
-/// The answer of a role that this version does not have yet.
-fn absent(name: &str) -> ExitCode {
-    eprintln!("kubevirt-rs: the role {name} is not part of this version; `kubevirt-rs launcher --vmi FILE` runs a guest without a cluster");
-    ExitCode::from(2)
-}

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::jiff::Timestamp;
+use kubevirt_rs::api::names;
 use kubevirt_rs::config::Gate;
 use kubevirt_rs::node::beat::{Beat, has_cpu_manager, patch, pause};
 use kubevirt_rs::node::device::POOLS;
@@ -14,12 +15,14 @@ use tokio::time::{sleep, timeout};
 
 use super::Args;
 use super::host::Host;
-use crate::cluster::{Cluster, Configuration, Error, Shutdown};
+use crate::cluster::{Cluster, Configuration, Error, Selection, Shutdown, Store};
 
 /// How long the first beat waits for the kubelet to know the devices.
 const UNTIL_DEVICES: Duration = Duration::from_secs(10);
 /// After a beat that failed.
 const AGAIN: Duration = Duration::from_secs(5);
+/// How long it takes until a beat has come back by the watch.
+const UNTIL_TOLD: Duration = Duration::from_secs(1);
 /// How long the last beat may take.
 const LAST: Duration = Duration::from_millis(1500);
 
@@ -31,6 +34,8 @@ pub(super) struct Heart {
     host: Arc<Host>,
     /// How many pools of devices the kubelet knows.
     devices: watch::Receiver<usize>,
+    /// Whether there is a node that was not told yet that the handler is there: one that was made anew.
+    untold: watch::Receiver<bool>,
 }
 
 impl Heart {
@@ -40,9 +45,17 @@ impl Heart {
         configuration: Configuration,
         host: Arc<Host>,
         devices: watch::Receiver<usize>,
+        shutdown: &Shutdown,
     ) -> Self {
         let (node, kubelet) = (args.node.clone(), args.kubelet.clone());
-        Self { node, kubelet, cluster: cluster.clone(), configuration, host, devices }
+        let (tell, untold) = watch::channel(false);
+        let store = Arc::new(Store::<Node>::new(Vec::new(), |node| (node.spec, node.status) = (None, None)));
+        store.follow(cluster, Selection::default().fields(format!("metadata.name={node}")), shutdown, move |change| {
+            let labels = change.object.metadata.labels.as_ref();
+            let is_untold = !change.gone && labels.is_none_or(|labels| !labels.contains_key(names::NODE_SCHEDULABLE));
+            tell.send_if_modified(|old| std::mem::replace(old, is_untold) != is_untold);
+        });
+        Self { node, kubelet, cluster: cluster.clone(), configuration, host, devices, untold }
     }
 
     /// Beats until the end is asked for; then says that no guests can come any more.
@@ -71,6 +84,8 @@ impl Heart {
                     // labels and devices are told at once, not only after a while
                     () = self.configuration.changed() => {}
                     changed = self.devices.changed() => if changed.is_err() { std::future::pending().await },
+                    // a node without labels: the watch may only be late, so a moment is left to it
+                    () = still_untold(&mut self.untold) => {}
                 }
             };
             goes_on = shutdown.unless(news).await.is_some();
@@ -103,5 +118,18 @@ impl Heart {
 
     fn has_cpu_manager(&self) -> bool {
         std::fs::read_to_string(self.kubelet.join("cpu_manager_state")).is_ok_and(|state| has_cpu_manager(&state))
+    }
+}
+
+/// Waits until there is a node that was not told, and still is not after a moment.
+async fn still_untold(untold: &mut watch::Receiver<bool>) {
+    loop {
+        if untold.wait_for(|untold| *untold).await.is_err() {
+            return std::future::pending().await;
+        }
+        sleep(UNTIL_TOLD).await;
+        if *untold.borrow_and_update() {
+            return;
+        }
     }
 }

@@ -37,7 +37,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::cluster::{Cluster, Configuration, Expectations, Queue, Recorder, Selection, Shutdown, Store};
+use crate::cluster::{Configuration, Expectations, Queue, Recorder, Selection, Shutdown, Store};
 use crate::serve::Server;
 use crate::serve::authority::{self, Source};
 use crate::serve::certificates::KeyFiles;
@@ -105,7 +105,8 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
         passes: AtomicU64::default(),
     });
     let devices = devices::Devices::start(&args.kubelet, &shutdown);
-    let beats = tokio::spawn(beat::Heart::new(args, &cluster, configuration.clone(), host, devices.ready()).run(shutdown.clone()));
+    let heart = beat::Heart::new(args, &cluster, configuration.clone(), host, devices.ready(), &shutdown);
+    let beats = tokio::spawn(heart.run(shutdown.clone()));
 
     let bundle = Source::Bundle { namespace: args.namespace.clone(), name: args.ca_configmap_name.clone() };
     let authority = authority::follow(bundle, Some(cluster.client.clone()));
@@ -159,7 +160,9 @@ async fn work(node: &Arc<Node>, health: &Health, workers: u16, shutdown: &Shutdo
     health.set("instances", true);
     sweep::sweep(node).await;
     let (this, end) = (node.clone(), shutdown.clone());
-    set.spawn(async move { drop(end.unless(keep_small(&this)).await) });
+    set.spawn(async move {
+        end.unless(keep_small(&this)).await;
+    });
     for _ in 0..workers.max(1) {
         let (node, shutdown) = (node.clone(), shutdown.clone());
         set.spawn(async move {
