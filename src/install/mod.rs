@@ -13,6 +13,7 @@ mod live;
 pub mod manifest;
 mod object;
 mod plan;
+pub mod policies;
 mod rbac;
 mod readiness;
 mod removal;
@@ -44,6 +45,7 @@ pub fn objects(installation: &Installation, bundle: &str) -> Vec<Object> {
     let mut objects = rbac::objects(namespace, installation.aggregated);
     objects.push(certificates::config_map(namespace, bundle));
     objects.extend(services::services(namespace));
+    objects.extend(policies::policies(namespace, &installation.config).into_iter().map(Object::new));
     let configurations = webhooks::configurations(installation.container_paths);
     objects.extend(configurations.map(|configuration| Object::new(configuration.object(namespace, ca_bundle))));
     objects.extend(services::api_services(namespace, ca_bundle));

@@ -56,6 +56,8 @@ pub struct Installation {
     pub(super) instancetypes: bool,
     pub(super) migration_network: Option<String>,
     pub(super) customize: CustomizeComponents,
+    /// What machines are judged by.
+    pub(super) config: ClusterConfig,
 }
 
 /// What the labels tell about the product that this is part of.
@@ -136,6 +138,10 @@ impl Installation {
             instancetypes: bundle.unwrap_or(true),
             migration_network: config.spec().migrations.as_ref().and_then(|migrations| migrations.network.clone()),
             customize: spec.customize_components.clone(),
+            config: match kubevirt.status.default_architecture.as_str() {
+                "" => config,
+                architecture => config.with_default_architecture(architecture),
+            },
         })
     }
 }

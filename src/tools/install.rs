@@ -1,11 +1,15 @@
 //! `kubevirt-rs install`: the manifests that a person applies.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
-use kubevirt_rs::install::{DEFAULT_IMAGE, manifest};
+use kubevirt_rs::config::ClusterConfig;
+use kubevirt_rs::install::{DEFAULT_IMAGE, manifest, policies};
 use serde_json::{Value, json};
+
+use super::judge;
 
 /// The arguments of `install`.
 #[derive(clap::Args)]
@@ -19,6 +23,12 @@ pub(crate) struct Args {
     /// Print the KubeVirt object, which tells the operator to install the rest
     #[arg(long)]
     cr: bool,
+    /// Print the ValidatingAdmissionPolicies, which the operator installs, and their bindings
+    #[arg(long, conflicts_with = "cr")]
+    policies: bool,
+    /// A KubeVirt object, by whose configuration the policies go; - for standard input
+    #[arg(long, value_name = "FILE", requires = "policies")]
+    kubevirt: Option<PathBuf>,
     /// The notation
     #[arg(short, long, value_enum, default_value_t = Notation::Yaml)]
     output: Notation,
@@ -36,11 +46,20 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 }
 
 fn text(args: &Args) -> anyhow::Result<String> {
-    let objects = if args.cr { vec![manifest::kubevirt(&args.namespace)] } else { manifest::operator(&args.namespace, &args.image) };
+    let objects = match (args.cr, args.policies) {
+        (true, _) => vec![manifest::kubevirt(&args.namespace)],
+        (_, true) => policies::policies(&args.namespace, &configuration(args.kubevirt.as_deref())?),
+        _ => manifest::operator(&args.namespace, &args.image),
+    };
     match args.output {
         Notation::Json => Ok(format!("{:#}\n", json!({"apiVersion": "v1", "kind": "List", "items": objects}))),
         Notation::Yaml => objects.iter().map(document).collect(),
     }
+}
+
+/// The configuration of the KubeVirt object in a file, or that of a cluster which sets nothing.
+fn configuration(file: Option<&Path>) -> anyhow::Result<ClusterConfig> {
+    judge::config(file, &[], json!({})).map_err(anyhow::Error::msg)
 }
 
 fn document(object: &Value) -> anyhow::Result<String> {
@@ -58,7 +77,8 @@ mod tests {
     #[test]
     fn the_files_in_the_tree_are_what_is_printed() {
         for (file, cr) in [("kubevirt-operator.yaml", false), ("kubevirt-cr.yaml", true)] {
-            let args = Args { namespace: "kubevirt".to_owned(), image: DEFAULT_IMAGE.to_owned(), cr, output: Notation::Yaml };
+            let (namespace, image) = ("kubevirt".to_owned(), DEFAULT_IMAGE.to_owned());
+            let args = Args { namespace, image, cr, policies: false, kubevirt: None, output: Notation::Yaml };
             let printed = text(&args).unwrap();
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(file);
             if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -71,7 +91,9 @@ mod tests {
 
     #[test]
     fn both_notations_say_the_same() {
-        let with = |output| text(&Args { namespace: "virt".to_owned(), image: "i".to_owned(), cr: false, output }).unwrap();
+        let with = |output| {
+            text(&Args { namespace: "virt".to_owned(), image: "i".to_owned(), cr: false, policies: false, kubevirt: None, output }).unwrap()
+        };
         let list: Value = serde_json::from_str(&with(Notation::Json)).unwrap();
         let yaml = with(Notation::Yaml);
         let documents: Vec<Value> = yaml.split("---\n").skip(1).map(|text| serde_yaml::from_str(text).unwrap()).collect();

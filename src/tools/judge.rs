@@ -65,7 +65,8 @@ impl Judge {
     }
 }
 
-fn config(file: Option<&Path>, inputs: &[Input], settings: Value) -> Result<ClusterConfig, String> {
+/// The configuration of the KubeVirt object in that file, or else among the inputs; otherwise the settings count.
+pub(super) fn config(file: Option<&Path>, inputs: &[Input], settings: Value) -> Result<ClusterConfig, String> {
     let loaded = file.map(input::read).transpose().map_err(|e| e.to_string())?;
     let place_and_settings = match loaded.as_deref().unwrap_or(inputs).iter().find(|i| i.document.kind() == "KubeVirt") {
         Some(input) => {

@@ -12,6 +12,7 @@ mod table;
 
 pub use configuration::{Configuration, configurations};
 pub use need::Need;
+pub(super) use need::{by_component, by_controller};
 pub use table::{API_MUTATING, API_VALIDATING, LAUNCHER_PODS, OPERATOR};
 
 /// What is asked at a path.

@@ -84,6 +84,16 @@ const HANDLER: &str = "kubevirt-handler";
 /// Those who act for the user whom they have judged already, and may change instances.
 const OTHERS: [&str; 2] = ["kubevirt-apiserver", "kubevirt-synchronization-controller"];
 
+/// CEL that holds where KubeVirt's controller asks.
+pub(in crate::install) fn by_controller(namespace: &str) -> String {
+    is(namespace, CONTROLLER)
+}
+
+/// CEL that holds where one of KubeVirt's own components asks.
+pub(in crate::install) fn by_component(namespace: &str) -> String {
+    is_component(namespace)
+}
+
 fn is(namespace: &str, account: &str) -> String {
     format!("request.userInfo.username == 'system:serviceaccount:{namespace}:{account}'")
 }
