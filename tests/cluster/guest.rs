@@ -27,7 +27,10 @@ pub(crate) fn until_running(namespace: &Namespace<'_>) -> Value {
     namespace.until("vm/vm-tiny", "Running and Ready", BOOT, |vm| {
         vm["status"]["printableStatus"] == "Running" && condition(vm, "Ready", "True")
     });
-    namespace.until("vmi/vm-tiny", "Running and Ready", BOOT, |vmi| vmi["status"]["phase"] == "Running" && condition(vmi, "Ready", "True"))
+    // Between the agent's first word and the guest's lease there is no address.
+    namespace.until("vmi/vm-tiny", "Running and Ready, with an address", BOOT, |vmi| {
+        vmi["status"]["phase"] == "Running" && condition(vmi, "Ready", "True") && !address(vmi).is_empty()
+    })
 }
 
 /// The address that an instance's status tells.
