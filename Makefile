@@ -21,6 +21,7 @@ run: setup-run build ## boot the smallest example and attach this terminal to it
 test: setup-test build guests ## formatting, lints, documentation and every test
 	cargo fmt --all --check
 	$(LIBVIRT) cargo clippy --locked --all-targets --workspace -- -D warnings
+	cd container-disk && cargo fmt --check && cargo clippy --locked --target-dir $(CARGO_TARGET_DIR)/container-disk -- -D warnings
 	$(LIBVIRT) RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --locked --no-deps --workspace --document-private-items
 	$(LIBVIRT) KUBEVIRT_RS=$(CURDIR)/$(BIN) cargo test --locked --workspace
 

@@ -8,6 +8,7 @@ use core::arch::{asm, global_asm};
 pub(crate) struct Error(pub(crate) i32);
 
 /// A time.
+#[derive(Clone, Copy)]
 pub(crate) struct Seconds(pub(crate) i64);
 
 /// A signal.
@@ -57,7 +58,7 @@ mod number {
     pub(super) const FCHMOD: usize = 52;
 }
 
-const HERE: usize = -100_isize as usize; // AT_FDCWD
+const HERE: usize = (-100_isize).cast_unsigned(); // AT_FDCWD
 const READ_ONLY: usize = 0;
 const CREATE_NEW: usize = 0o1 | 0o100 | 0o200; // O_WRONLY, O_CREAT, O_EXCL
 const CLOSE_ON_EXEC: usize = 0o2_000_000;
