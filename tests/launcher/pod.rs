@@ -235,7 +235,10 @@ fn a_guest_is_run_as_the_handler_says() {
     type_line(&mut two, "kubevirt");
     read_until(&mut two, "# ");
     // an independent client, busybox, has asked for an address
-    type_line(&mut two, "echo $(ip -4 -o address show eth0) $(cat /sys/class/net/eth0/mtu) $(cat /etc/resolv.conf) done-$?");
+    type_line(
+        &mut two,
+        "until [ -s /etc/resolv.conf ]; do sleep 1; done; echo $(ip -4 -o address show eth0) $(cat /sys/class/net/eth0/mtu) $(cat /etc/resolv.conf) done-$?",
+    );
     let told = read_until(&mut two, "done-0");
     for text in ["10.0.2.2/24", "1450", "nameserver 10.96.0.10", "search lab.svc.cluster.local svc.cluster.local cluster.local"] {
         assert!(told.contains(text), "no {text}: {told}");
