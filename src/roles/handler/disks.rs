@@ -83,7 +83,7 @@ fn show_one(sockets: &Folder, target: &Folder, socket: &str, pod: &str, path: &s
 /// Takes a copy of the image's mount; to be called in the mounts of the container.
 fn copy(path: &str) -> io::Result<Detached> {
     let root = Folder::open(Path::new("/"))?;
-    let file = if path.is_empty() { only_file(root)? } else { inside(&root, path)? };
+    let file = if path.is_empty() { only_file(&root)? } else { inside(&root, path)? };
     if !file.is_file()? {
         return Err(invalid(format!("{path} is no file")));
     }
@@ -101,8 +101,8 @@ fn inside(root: &Folder, path: &str) -> io::Result<Held> {
 }
 
 /// The one file in the usual folder.
-fn only_file(root: Folder) -> io::Result<Held> {
-    let folder = inside(&root, &format!("/{USUAL}"))?;
+fn only_file(root: &Folder) -> io::Result<Held> {
+    let folder = inside(root, &format!("/{USUAL}"))?;
     if !folder.is_folder()? {
         return Err(invalid(format!("/{USUAL} in the image is no folder")));
     }
@@ -178,11 +178,11 @@ mod tests {
         std::fs::create_dir_all(base.join("disk")).unwrap();
         let root = || Folder::open(&base).unwrap();
         let error = |result: io::Result<Held>| result.unwrap_err().to_string();
-        assert!(error(only_file(root())).contains("no file"));
+        assert!(error(only_file(&root())).contains("no file"));
         std::fs::write(base.join("disk/one.qcow2"), "").unwrap();
-        assert!(only_file(root()).unwrap().is_file().unwrap());
+        assert!(only_file(&root()).unwrap().is_file().unwrap());
         std::fs::write(base.join("disk/two.qcow2"), "").unwrap();
-        assert!(error(only_file(root())).contains("more than one"));
+        assert!(error(only_file(&root())).contains("more than one"));
         std::os::unix::fs::symlink("/disk/one.qcow2", base.join("link")).unwrap();
         assert!(inside(&root(), "/link").unwrap().is_file().unwrap());
         for path in ["disk/one.qcow2", "/../disk/one.qcow2", "/none"] {
