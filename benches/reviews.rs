@@ -69,7 +69,7 @@ impl Program {
 }
 
 async fn measure(reviews: usize) -> Result<()> {
-    let folder = env::temp_dir().join(format!("kubevirt-rs-reviews-{}", std::process::id()));
+    let folder = env::temp_dir().join(format!("reviews-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
     let (program, port, roots, first) = start(&folder).await?;
     let bodies = Arc::new(questions()?);
@@ -82,7 +82,7 @@ async fn measure(reviews: usize) -> Result<()> {
     let mut times = load(port, &config, &bodies, reviews).await?;
     let seconds = begin.elapsed().as_secs_f64();
     let after = program.memory()?;
-    fs::remove_dir_all(&folder)?;
+    let _ = fs::remove_dir_all(&folder);
 
     times.sort_unstable();
     let at = |share: f64| times.get(((times.len() as f64) * share) as usize).map_or(0.0, |time| time.as_secs_f64() * 1e3);

@@ -95,7 +95,7 @@ pub(crate) fn follow(source: Source, client: Option<Client>) -> Known {
 }
 
 async fn follow_file(path: &std::path::Path, sender: &watch::Sender<Authority>) {
-    let mut last = Vec::new();
+    let (mut last, mut told) = (Vec::new(), false);
     loop {
         match tokio::fs::read(path).await {
             Ok(text) if text != last => {
@@ -106,10 +106,14 @@ async fn follow_file(path: &std::path::Path, sender: &watch::Sender<Authority>) 
                     }
                     Err(error) => tracing::warn!(%error, "authorities are not used"),
                 }
-                last = text;
+                (last, told) = (text, false);
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(path = %path.display(), %error, "authorities cannot be read"),
+            Err(error) if told => tracing::debug!(path = %path.display(), %error, "authorities cannot be read"),
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "authorities cannot be read");
+                told = true;
+            }
         }
         tokio::select! {
             () = tokio::time::sleep(LOOK) => {}

@@ -50,7 +50,7 @@ impl ServerTls {
     /// configuration, or it is known that there is none yet.
     pub(crate) fn follow(keys: KeyFiles, clients: Clients, settings: watch::Receiver<Settings>) -> Arc<Self> {
         let tls = Arc::new(Self::default());
-        let mut maker = Maker { keys, text: None, pair: None, clients, settings };
+        let mut maker = Maker { keys, text: None, pair: None, fault: None, clients, settings };
         maker.look();
         tls.0.store(maker.make());
         let weak = Arc::downgrade(&tls);
@@ -76,6 +76,8 @@ struct Maker {
     keys: KeyFiles,
     text: Option<certificates::KeyText>,
     pair: Option<Arc<CertifiedKey>>,
+    /// What was wrong the last time, which is said once.
+    fault: Option<String>,
     clients: Clients,
     settings: watch::Receiver<Settings>,
 }
@@ -91,11 +93,15 @@ impl Maker {
         match parsed {
             Ok((text, pair)) => {
                 tracing::info!(keys = ?self.keys, "certificate read");
-                (self.text, self.pair) = (Some(text), Some(pair));
+                (self.text, self.pair, self.fault) = (Some(text), Some(pair), None);
                 true
             }
             Err(error) => {
-                tracing::warn!(%error, "the certificate is not used");
+                let fault = Some(error.to_string());
+                if self.fault != fault {
+                    tracing::warn!(%error, "the certificate is not used");
+                    self.fault = fault;
+                }
                 false
             }
         }
