@@ -8,8 +8,15 @@ use crate::cluster::{Cluster, repository, text};
 use crate::containers::role_pods;
 
 /// Files of tests/invalid that are another matter in a cluster: kubectl reads the first in its own way, the API server has no such
-/// version, and in the last the machine comes before the instance type that it is in conflict with.
-const OTHERWISE: [&str; 3] = ["key-twice.yaml", "api-version-old.yaml", "vm-instancetype-conflict.yaml"];
+/// version, and a machine may come before the instance type or preference that it names, which it then waits for.
+const OTHERWISE: [&str; 6] = [
+    "key-twice.yaml",
+    "api-version-old.yaml",
+    "vm-instancetype-conflict.yaml",
+    "vm-instancetype-kind.yaml",
+    "vm-instancetype-unknown.yaml",
+    "vm-preference-unknown.yaml",
+];
 
 pub(crate) fn invalid_objects_are_refused_by_their_field(cluster: &Cluster) {
     let namespace = cluster.namespace("refusals");

@@ -13,8 +13,8 @@ fn scale(cluster: &Cluster, role: &str, replicas: &str) {
 fn until_away(cluster: &Cluster, role: &str) {
     let selector = format!("kubevirt.io=virt-{role}");
     cluster.until(&format!("{role} has no pod"), SOON, || {
-        let pods = cluster.find(&["pods", "--namespace", "kubevirt", "--selector", &selector])?;
-        pods["items"].as_array().is_some_and(Vec::is_empty).then_some(())
+        let pods = cluster.kubectl(&["get", "pods", "--namespace", "kubevirt", "--selector", &selector, "--output", "name"]);
+        (pods.status.success() && pods.stdout.is_empty()).then_some(())
     });
 }
 
@@ -23,8 +23,8 @@ struct Away<'a>(&'a Cluster);
 
 impl Drop for Away<'_> {
     fn drop(&mut self) {
-        let _ = self.0.kubectl(&["scale", "deployment/virt-operator", "--replicas", "1", "--namespace", "kubevirt"]);
-        let _ = self.0.kubectl(&["scale", "deployment/virt-api", "--replicas", "1", "--namespace", "kubevirt"]);
+        let _ = self.0.kubectl(&["scale", "deployment/virt-operator", "--replicas", "2", "--namespace", "kubevirt"]);
+        let _ = self.0.kubectl(&["scale", "deployment/virt-api", "--replicas", "2", "--namespace", "kubevirt"]);
     }
 }
 
