@@ -21,6 +21,7 @@ setcap cap_net_bind_service=p "$work/kubevirt-rs" # as the Containerfile does
 image=$(kubectl --namespace kubevirt get deployment virt-operator --output jsonpath='{.spec.template.spec.containers[0].image}')
 "$here/cluster.sh" load "$image" "$cache/image" --file "$work/kubevirt-rs" usr/bin/kubevirt-rs
 say "$image is loaded after $SECONDS s"
+kubectl apply --filename "$here/../../deploy/kubevirt-operator.yaml" >/dev/null # its roles may have changed with it
 
 selector=kubevirt.io
 [ $# = 0 ] || selector="kubevirt.io in ($(printf 'virt-%s,' "$@" | sed 's/,$//'))"

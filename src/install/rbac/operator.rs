@@ -43,6 +43,8 @@ const CLUSTER: &[Rule] = &[
     Rule::new("authentication.k8s.io", &["tokenreviews"], &["create"]),
     Rule::new("authorization.k8s.io", &["subjectaccessreviews"], &["create"]),
     Rule::new("", &["configmaps"], READ).named(&["extension-apiserver-authentication"]),
+    // The policies look at a Deployment. Who writes a policy must be allowed to read every object of that kind.
+    Rule::new("apps", &["deployments"], &["get"]),
 ];
 
 const HOME: &[Rule] = &[
