@@ -126,12 +126,17 @@ fn installing(
     let missing = missing(live, &installation.namespace);
     if plan.is_complete() {
         set(status, KubeVirtConditionType::Created, true, reason::CREATED, "every object is there");
-        if missing.is_empty() {
-            observed(kubevirt, status);
-            return;
-        }
     } else if is_update {
         remove(status, &[KubeVirtConditionType::Created]);
+    }
+    // What is mended while everything runs is no new installation.
+    let is_installed = status.observed_deployment_id == status.target_deployment_id;
+    if missing.is_empty() && (plan.is_complete() || is_installed) {
+        observed(status);
+        if plan.is_complete() {
+            status.observed_generation = kubevirt.metadata.generation;
+        }
+        return;
     }
     let waiting = if plan.waiting.is_empty() { missing.join(", ") } else { plan.waiting.join(", ") };
     let tail = if waiting.is_empty() { String::new() } else { format!("; waiting for {waiting}") };
@@ -147,13 +152,12 @@ fn installing(
 }
 
 /// Everything is there and runs.
-fn observed(kubevirt: &KubeVirt, status: &mut KubeVirtStatus) {
+fn observed(status: &mut KubeVirtStatus) {
     status.phase = KubeVirtPhase::Deployed;
     status.observed_kube_virt_version.clone_from(&status.target_kube_virt_version);
     status.observed_kube_virt_registry.clone_from(&status.target_kube_virt_registry);
     status.observed_deployment_id.clone_from(&status.target_deployment_id);
     status.observed_deployment_config.clone_from(&status.target_deployment_config);
-    status.observed_generation = kubevirt.metadata.generation;
     const MESSAGE: &str = "every component is ready";
     set(status, KubeVirtConditionType::Available, true, reason::READY, MESSAGE);
     set(status, KubeVirtConditionType::Progressing, false, reason::READY, MESSAGE);
@@ -207,5 +211,108 @@ fn stamp(old: &KubeVirtStatus, new: &mut KubeVirtStatus, now: Timestamp) {
                 condition.last_transition_time.clone_from(&time);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::install::settings::testing;
+    use crate::install::{Action, Cluster, Id, Kind};
+    use serde_json::Value;
+
+    const SPEAKER: Speaker = Speaker { version: "1", architecture: "amd64" };
+
+    fn ready(names: &[&str]) -> Live {
+        let object = |name: &str| {
+            let (kind, status) = match name {
+                "virt-handler" => ("DaemonSet", json!({"desiredNumberScheduled": 1, "numberReady": 1, "updatedNumberScheduled": 1})),
+                _ => ("Deployment", json!({"replicas": 1, "updatedReplicas": 1, "readyReplicas": 1})),
+            };
+            let id = Id { kind: Kind::named(kind).unwrap(), namespace: Some("kubevirt".to_owned()), name: name.to_owned() };
+            (id, json!({"kind": kind, "status": status}))
+        };
+        names.iter().map(|name| object(name)).collect()
+    }
+
+    const ALL: [&str; 3] = ["virt-api", "virt-controller", "virt-handler"];
+
+    fn step(kubevirt: &mut KubeVirt, spec: Value, plan: &Plan, live: &Live, failure: Option<&str>) -> Vec<(String, String, String)> {
+        let installation = testing(spec, Cluster::default()).unwrap();
+        let outcome = Outcome::Done { installation: &installation, plan, live, failure, generations: &[] };
+        kubevirt.status = report(kubevirt, &outcome, &SPEAKER, Timestamp::UNIX_EPOCH);
+        let said = kubevirt.status.conditions.iter().map(|c| (c.type_.as_str().to_owned(), c.status.clone(), c.reason.clone()));
+        said.filter(|(type_, ..)| matches!(type_.as_str(), "Available" | "Progressing" | "Degraded")).collect()
+    }
+
+    fn three(reason: &str, states: [&str; 3]) -> Vec<(String, String, String)> {
+        let types = ["Available", "Progressing", "Degraded"];
+        types.iter().zip(states).map(|(type_, state)| ((*type_).to_owned(), state.to_owned(), reason.to_owned())).collect()
+    }
+
+    #[test]
+    fn from_the_first_object_to_an_update() {
+        let mut kubevirt = KubeVirt::default();
+        kubevirt.metadata.generation = Some(7);
+        let busy = Plan { actions: vec![Action::Hold], ..Plan::default() };
+        let said = step(&mut kubevirt, json!({}), &busy, &Live::new(), None);
+        assert_eq!(said, three("DeploymentInProgress", ["False", "True", "False"]));
+        assert_eq!(kubevirt.status.phase, KubeVirtPhase::Deploying);
+
+        let said = step(&mut kubevirt, json!({}), &Plan::default(), &ready(&["virt-api"]), None);
+        assert_eq!(said, three("DeploymentInProgress", ["False", "True", "False"]));
+        assert!(kubevirt.status.conditions.iter().any(|c| c.message.contains("virt-controller")));
+
+        let said = step(&mut kubevirt, json!({}), &Plan::default(), &ready(&ALL), None);
+        assert_eq!(said, three("AllComponentsReady", ["True", "False", "False"]));
+        let status = &kubevirt.status;
+        assert_eq!((status.phase.as_str(), status.observed_generation), ("Deployed", Some(7)));
+        assert_eq!((status.observed_kube_virt_version.as_str(), &status.observed_deployment_id), ("v1.9.0", &status.target_deployment_id));
+
+        // what is mended while all runs
+        let said = step(&mut kubevirt, json!({}), &busy, &ready(&ALL), None);
+        assert_eq!(said, three("AllComponentsReady", ["True", "False", "False"]));
+
+        let update = json!({"imageTag": "v2"});
+        let said = step(&mut kubevirt, update.clone(), &busy, &ready(&ALL), None);
+        assert_eq!(said, three("UpdateInProgress", ["True", "True", "True"]));
+        let said = step(&mut kubevirt, update, &Plan::default(), &ready(&ALL), None);
+        assert_eq!(said, three("AllComponentsReady", ["True", "False", "False"]));
+        assert_eq!(kubevirt.status.observed_kube_virt_version, "v2");
+    }
+
+    #[test]
+    fn a_failure_says_why_and_goes_when_it_is_mended() {
+        let mut kubevirt = KubeVirt::default();
+        let said = step(&mut kubevirt, json!({}), &Plan::default(), &Live::new(), Some("the quota is full"));
+        assert_eq!(said, three("DeploymentFailed", ["False", "False", "True"]));
+        let synchronized =
+            |kubevirt: &KubeVirt| kubevirt.status.conditions.iter().find(|c| c.type_ == KubeVirtConditionType::Synchronized).cloned();
+        assert_eq!(synchronized(&kubevirt).unwrap().message, "the quota is full");
+        step(&mut kubevirt, json!({}), &Plan::default(), &ready(&ALL), None);
+        assert_eq!(synchronized(&kubevirt), None);
+        // a bad change leaves what runs
+        kubevirt.status = report(&kubevirt, &Outcome::Refused("no"), &SPEAKER, Timestamp::UNIX_EPOCH);
+        let available = kubevirt.status.conditions.iter().find(|c| c.type_ == KubeVirtConditionType::Available).unwrap();
+        assert_eq!(available.status, "True");
+    }
+
+    #[test]
+    fn what_says_the_same_is_the_same() {
+        let mut kubevirt = KubeVirt::default();
+        step(&mut kubevirt, json!({}), &Plan::default(), &Live::new(), None);
+        let before = kubevirt.status.clone();
+        let installation = testing(json!({}), Cluster::default()).unwrap();
+        let (plan, live) = (Plan::default(), Live::new());
+        let outcome = Outcome::Done { installation: &installation, plan: &plan, live: &live, failure: None, generations: &[] };
+        let later = Timestamp::from_second(1000).unwrap();
+        assert_eq!(report(&kubevirt, &outcome, &SPEAKER, later), before);
+    }
+
+    #[test]
+    fn another_installation_is_told_so_and_nothing_else() {
+        let status = report(&KubeVirt::default(), &Outcome::NotOurs("there is one"), &SPEAKER, Timestamp::UNIX_EPOCH);
+        assert_eq!(status.conditions.len(), 1);
+        assert_eq!(status.conditions[0].reason, "ExistingDeployment");
     }
 }

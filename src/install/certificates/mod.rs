@@ -13,6 +13,8 @@
 mod lifetimes;
 mod profile;
 mod read;
+#[cfg(test)]
+pub(super) mod testing;
 
 use std::collections::BTreeMap;
 
@@ -148,42 +150,10 @@ pub(super) fn config_map(namespace: &str, bundle: &str) -> Object {
 mod tests {
     use proptest::prelude::*;
 
+    use super::testing::make;
     use super::*;
 
     const HOUR: i64 = 3600;
-
-    /// Makes what was asked for, as the operator does, but without any cryptography.
-    fn make(observed: &mut Observed, makes: &[Make], lifetimes: &Lifetimes, now: Timestamp, count: &mut u8) {
-        for it in makes {
-            *count = count.wrapping_add(1);
-            let signer = observed.authority.clone();
-            let mut certificate = Certificate {
-                pem: format!("{count}"),
-                not_before: now.checked_sub(BACKDATED).unwrap(),
-                not_after: now,
-                key: vec![*count],
-                signer: vec![*count],
-                subject: String::new(),
-                names: Vec::new(),
-            };
-            match it {
-                Make::Authority => {
-                    certificate.not_after = end(&lifetimes.authority, None, now);
-                    observed.authority = Some(certificate);
-                }
-                Make::Leaf(profile) => {
-                    let signer = signer.unwrap();
-                    certificate.not_after = end(&lifetimes.leaf, Some(&signer), now);
-                    certificate.signer = signer.key;
-                    certificate.subject = profile.subject("n");
-                    certificate.names = profile.names("n");
-                    certificate.names.sort();
-                    observed.leaves.insert(profile.secret.to_owned(), certificate);
-                }
-            }
-        }
-        observed.bundle = bundle(observed, now);
-    }
 
     fn lifetimes(hours: [i64; 4]) -> Lifetimes {
         let lifetime =
@@ -202,7 +172,7 @@ mod tests {
             if makes.is_empty() {
                 return passes;
             }
-            make(observed, &makes, lifetimes, now, count);
+            make(observed, &makes, lifetimes, "n", now, count);
         }
         panic!("there is no end to it: {:?}", plan(observed, lifetimes, "n", now));
     }

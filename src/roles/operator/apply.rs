@@ -108,8 +108,13 @@ impl Hand<'_> {
         let others =
             self.kubevirt.finalizers().iter().filter(|f| !matches!(f.as_str(), KUBEVIRT_FINALIZER | DEPRECATED_KUBEVIRT_FINALIZER));
         let finalizers: Vec<&str> = others.map(String::as_str).chain(held.then_some(KUBEVIRT_FINALIZER)).collect();
-        let patch = json!({"metadata": {"finalizers": finalizers, "resourceVersion": self.kubevirt.metadata.resource_version}});
-        let written = self.cluster.merge::<KubeVirt>(namespace.as_deref(), &name, None, &patch).await;
+        // Whoever adds one meanwhile keeps it: then this fails, and the next pass sees both.
+        let old = json!(self.kubevirt.metadata.finalizers);
+        let patch = json!([
+            {"op": "test", "path": "/metadata/finalizers", "value": old},
+            {"op": "add", "path": "/metadata/finalizers", "value": finalizers},
+        ]);
+        let written = self.cluster.patch::<KubeVirt>(namespace.as_deref(), &name, &patch).await;
         written.map(|_| ()).map_err(|source| ApplyError::Write { what: format!("set the finalizer of KubeVirt {name}"), source })
     }
 
