@@ -17,6 +17,7 @@ pub mod policies;
 mod rbac;
 mod readiness;
 mod removal;
+mod security;
 mod services;
 mod settings;
 pub mod status;
@@ -33,6 +34,7 @@ pub use live::Live;
 pub use object::{CHECKSUM, Id, Object};
 pub use plan::{Action, Node, Observed, Plan, plan};
 pub use settings::{Cluster, DEFAULT_IMAGE, Installation, Operator, SettingsError};
+pub use workloads::{Trial, trials};
 
 use crate::api::names;
 use crate::instancetype;
@@ -43,6 +45,9 @@ pub fn objects(installation: &Installation, bundle: &str) -> Vec<Object> {
     let namespace = &installation.namespace;
     let ca_bundle = &STANDARD.encode(bundle);
     let mut objects = rbac::objects(namespace, installation.aggregated);
+    if installation.cluster.security_constraints {
+        objects.extend(security::constraints(namespace));
+    }
     objects.push(certificates::config_map(namespace, bundle));
     objects.extend(services::services(namespace));
     objects.extend(policies::policies(namespace, &installation.config).into_iter().map(Object::new));

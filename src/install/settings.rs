@@ -25,7 +25,7 @@ pub struct Operator<'a> {
 /// What the cluster is like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cluster {
-    /// How many nodes machines can run on.
+    /// How many nodes it has.
     pub nodes: usize,
     /// Whether it has the security constraints of OpenShift.
     pub security_constraints: bool,

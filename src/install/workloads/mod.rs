@@ -6,10 +6,12 @@ mod controller;
 mod handler;
 mod operator;
 mod placement;
+mod trial;
 
 use serde_json::{Value, json};
 
 pub(super) use operator::deployment as operator;
+pub use trial::{Trial, trials};
 
 use super::object::set;
 use super::{Installation, Object};

@@ -83,6 +83,8 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
         return Ok(());
     }
     health.set("the installations", true);
+    // A stand-by has nothing to do for long.
+    crate::linux::memory::give_back();
 
     let identity = format!("{}_{:08x}", host_name(), rand::random::<u32>());
     let Some(mut leadership) = Election::new(&cluster, &args.namespace, COMPONENT, &identity).win(&shutdown).await else {

@@ -64,8 +64,7 @@ pub(super) async fn look(client: &Client, namespace: &str) -> Result<Seen, Error
     let certificates = certificates_of(&live, namespace);
     let authority = pair(&live, namespace, AUTHORITY);
     let nodes = Api::<ApiNode>::all(client.clone()).list_metadata(&ListParams::default()).await?.items;
-    let schedulable = |node: &&PartialObjectMeta<ApiNode>| node.labels().get(names::NODE_SCHEDULABLE).is_some_and(|value| value == "true");
-    let cluster = Cluster { nodes: nodes.iter().filter(schedulable).count(), security_constraints };
+    let cluster = Cluster { nodes: nodes.len(), security_constraints };
     Ok(Seen { live, certificates, authority, cluster, nodes: nodes.iter().filter_map(written_on).collect() })
 }
 

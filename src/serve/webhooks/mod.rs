@@ -38,7 +38,8 @@ impl Gate {
         Some(review::serve(request, |question| self.judge(webhook, question)).await)
     }
 
-    async fn judge(&self, webhook: &Webhook, question: Question) -> Reply {
+    /// Judges what is asked at a webhook.
+    pub(crate) async fn judge(&self, webhook: &Webhook, question: Question) -> Reply {
         let resource = &question.resource;
         let whole = if question.sub_resource.is_empty() {
             resource.resource.clone()
