@@ -11,6 +11,7 @@ mod definitions;
 mod kinds;
 mod live;
 pub mod manifest;
+mod node_policy;
 mod object;
 mod plan;
 pub mod policies;
@@ -51,6 +52,7 @@ pub fn objects(installation: &Installation, bundle: &str) -> Vec<Object> {
     objects.push(certificates::config_map(namespace, bundle));
     objects.extend(services::services(namespace));
     objects.extend(policies::policies(namespace, &installation.config).into_iter().map(Object::new));
+    objects.extend(node_policy::objects(namespace));
     let configurations = webhooks::configurations(installation.container_paths);
     objects.extend(configurations.map(|configuration| Object::new(configuration.object(namespace, ca_bundle))));
     objects.extend(services::api_services(namespace, ca_bundle));
