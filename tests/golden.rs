@@ -8,12 +8,11 @@ use std::process::Command;
 use std::{env, fs};
 
 /// A room, the tool that shows what it decides, and the files.
-const ROOMS: [(&str, &[&str], &str, &str); 5] = [
+const ROOMS: [(&str, &[&str], &str, &str); 4] = [
     ("pod", &["render", "pod"], "in.yaml", "out.yaml"),
     ("explain-overhead", &["explain-overhead"], "in.yaml", "out.txt"),
     ("expand", &["render", "expand"], "in.yaml", "out.yaml"),
-    ("install", &["install", "--of"], "in.yaml", "out.yaml"),
-    ("install-workloads", &["install", "--kind", "Deployment", "--kind", "DaemonSet", "--of"], "in.yaml", "out.yaml"),
+    ("install", &["install", "--kind", "Deployment", "--kind", "DaemonSet", "--of"], "in.yaml", "out.yaml"),
 ];
 
 #[test]
