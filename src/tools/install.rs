@@ -119,9 +119,7 @@ mod tests {
 
     #[test]
     fn both_notations_say_the_same() {
-        let with = |output| {
-            text(&Args { namespace: "virt".to_owned(), image: "i".to_owned(), ..args(output) }).unwrap()
-        };
+        let with = |output| text(&Args { namespace: "virt".to_owned(), image: "i".to_owned(), ..args(output) }).unwrap();
         let list: Value = serde_json::from_str(&with(Notation::Json)).unwrap();
         let yaml = with(Notation::Yaml);
         let documents: Vec<Value> = yaml.split("---\n").skip(1).map(|text| serde_yaml::from_str(text).unwrap()).collect();
