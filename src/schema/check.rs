@@ -145,6 +145,8 @@ fn field<'a>(fields: &'a [Field], name: &str) -> Option<&'a Field> {
 #[cfg(test)]
 mod generated_documents;
 #[cfg(test)]
+mod generator;
+#[cfg(test)]
 mod structural;
 #[cfg(test)]
 mod tests;

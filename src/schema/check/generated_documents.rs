@@ -1,57 +1,11 @@
 //! Documents made from the schemas themselves: schema, types and check must agree on every field of every kind.
 
 use kubevirt_api::kinds;
-use kubevirt_api::schema::{Node, Shape};
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::generator::{Choice, document};
 use super::{FaultKind, check};
-
-/// Which fields a document has: every one, or those that the numbers pick one after the other.
-struct Choice<'a> {
-    numbers: std::iter::Cycle<std::slice::Iter<'a, u32>>,
-}
-
-impl Choice<'_> {
-    fn next(&mut self, of: u32) -> u32 {
-        self.numbers.next().copied().unwrap_or(0) % of.max(1)
-    }
-}
-
-/// A document without empty values, as those are left out by an encoder.
-fn document(node: &Node, choice: &mut Choice<'_>, density: u32) -> Value {
-    match &node.shape {
-        Shape::Any => json!({"anything": [1, "at all"]}),
-        Shape::Object(fields) => {
-            let mut map = Map::new();
-            for field in fields {
-                if field.required || choice.next(100) < density {
-                    map.insert(field.name.to_owned(), document(&field.node, choice, density));
-                }
-            }
-            Value::Object(map)
-        }
-        Shape::Map(item) => json!({"key": document(item, choice, density)}),
-        Shape::List { item, .. } => json!([document(item, choice, density)]),
-        Shape::String => text(node, choice).into(),
-        Shape::Integer => (node.minimum.unwrap_or(1).max(1) + i64::from(choice.next(20))).into(),
-        Shape::Number => 1.5.into(),
-        Shape::Boolean => true.into(),
-        Shape::IntOrString => [json!("5"), json!("1Gi")][choice.next(2) as usize].clone(),
-    }
-}
-
-fn text(node: &Node, choice: &mut Choice<'_>) -> &'static str {
-    match (node.values, node.format, node.pattern) {
-        ([], Some("date-time"), _) => "2026-12-01T08:00:00Z",
-        ([], Some("byte"), _) => "YWJj",
-        ([], _, Some(pattern)) if pattern.contains("\\d{1,3}") => "0.055",
-        ([], _, Some(_)) => "Ready",
-        // A duration as well as a name, in the form that durations print in.
-        ([], ..) => "1h0m0s",
-        (values, ..) => values[choice.next(u32::try_from(values.len()).unwrap()) as usize],
-    }
-}
 
 /// What of `part` is not in `whole`; only what is always written may be there beyond it.
 fn lost(part: &Value, whole: Option<&Value>, path: &str, found: &mut Vec<String>) {
@@ -69,7 +23,7 @@ fn lost(part: &Value, whole: Option<&Value>, path: &str, found: &mut Vec<String>
 
 fn agree(numbers: &[u32], density: u32) {
     for kind in kinds::ALL {
-        let document = document(&(kind.schema)(), &mut Choice { numbers: numbers.iter().cycle() }, density);
+        let document = document(&(kind.schema)(), &mut Choice::new(numbers), density);
         let faults: Vec<_> = check(kind.kind, &document).into_iter().filter(|f| f.kind != FaultKind::Rule).collect();
         assert_eq!(faults, [], "{}", kind.kind);
         let again = (kind.recode)(document.clone()).unwrap_or_else(|error| panic!("{}: {error}: {document}", kind.kind));
@@ -112,7 +66,7 @@ proptest! {
         value in prop_oneof![Just(json!(null)), Just(json!(-1)), Just(json!(1e300)), Just(json!(u64::MAX)), Just(json!("")), Just(json!([])), Just(json!({})), Just(json!(false)), "\\PC{0,20}".prop_map(Value::from)],
     ) {
         for kind in kinds::ALL {
-            let mut document = document(&(kind.schema)(), &mut Choice { numbers: numbers.iter().cycle() }, 40);
+            let mut document = document(&(kind.schema)(), &mut Choice::new(&numbers), 40);
             let mut left = at % 200;
             exchange(&mut document, &mut left, &value);
             let good = check(kind.kind, &document).iter().all(|f| f.is_warning() || f.kind == FaultKind::Rule);
