@@ -106,7 +106,7 @@ fn examples() -> Result<Vec<Value>> {
     let mut files: Vec<_> = fs::read_dir(&folder)?.map(|file| Ok(file?.path())).collect::<Result<_>>()?;
     files.sort();
     let mut objects = Vec::new();
-    for file in files.iter().filter(|file| file.is_file()) {
+    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "yaml")) {
         let documents = manifest::read(&fs::read(file)?).with_context(|| format!("read {}", file.display()))?;
         objects.extend(documents.into_iter().map(|document| document.value));
     }

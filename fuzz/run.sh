@@ -9,7 +9,7 @@ seconds=${1:-60}
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/../target}/fuzz
 export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
  -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares"
-cargo build --release --locked
+cargo build --release --locked >&2
 programs=$CARGO_TARGET_DIR/x86_64-unknown-linux-gnu/release
 mkdir -p artifacts
 for target in bytes documents mutations; do

@@ -19,7 +19,7 @@ pub fn examples() -> &'static [Value] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
         let mut files: Vec<_> = std::fs::read_dir(folder).expect(folder).map(|file| file.expect("an example").path()).collect();
         files.sort();
-        let texts = files.iter().filter(|file| file.is_file()).map(|file| std::fs::read(file).expect("an example"));
+        let texts = files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "yaml")).map(|file| std::fs::read(file).expect("an example"));
         texts.flat_map(|text| kubevirt_rs::manifest::read(&text).expect("an example")).map(|document| document.value).collect()
     })
 }
