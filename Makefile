@@ -6,7 +6,7 @@ BIN := target/kubevirt-rs
 # the variables by which Cargo finds the static libvirt client
 LIBVIRT = . deploy/libvirt/env.sh;
 
-.PHONY: build run test bench cluster cluster-down audit fmt setup-% libvirt guests
+.PHONY: build run test bench cluster cluster-down fuzz audit fmt setup-% libvirt guests
 
 build: setup-build libvirt ## the stripped static binary, at target/kubevirt-rs
 	$(LIBVIRT) cargo build --release --locked
@@ -34,6 +34,9 @@ cluster: setup-cluster build guests ## a two-node Kubernetes cluster on this mac
 
 cluster-down: ## end it, and leave nothing
 	tests/cluster/cluster.sh down
+
+fuzz: setup-build libvirt ## coverage-guided fuzzing of what strangers can hand over; SECONDS_EACH=60 for a minute a target
+	fuzz/run.sh $(or $(SECONDS_EACH),600)
 
 audit: setup-build ## licences, bans and sources of the dependencies
 	deploy/audit.sh

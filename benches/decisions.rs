@@ -68,10 +68,8 @@ fn main() -> Result<()> {
         Some(folder) => lines(&folder.join("admission.jsonl"))?,
         None => examples.iter().filter(|e| is(e, "VirtualMachine") || is(e, "VirtualMachineInstance")).map(question).collect(),
     };
-    let configured: Vec<_> = questions
-        .into_iter()
-        .map(|mut q: Question| (ClusterConfig::new(&q.config.take().unwrap_or_default()), q))
-        .collect();
+    let configured: Vec<_> =
+        questions.into_iter().map(|mut q: Question| (ClusterConfig::new(&q.config.take().unwrap_or_default()), q)).collect();
     measure("default and judge an object", &configured, |(config, question)| Ok(usize::from(review(config, question).allowed)))?;
 
     let (domains, pods) = match &cases {
