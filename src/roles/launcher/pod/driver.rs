@@ -22,6 +22,9 @@ use crate::roles::launcher::args::PodArgs;
 use crate::roles::launcher::steps::{END, SETTLE, after, perform, understand};
 use crate::wire::launcher::{Exec, Executed, Freeze, Ping, Shutdown};
 
+/// How often what is not needed any more is given back.
+const SETTLE_AGAIN: Duration = Duration::from_secs(60);
+
 /// What the handler, or a probe in the pod, wants.
 pub(super) enum Wish {
     Run(Box<Order>),
@@ -212,10 +215,11 @@ impl<'a> Watch<'a> {
         requests: &mut mpsc::Receiver<Request>,
         stops: &mut mpsc::UnboundedReceiver<()>,
     ) -> Outcome {
-        let mut settled = false;
+        // from here on little happens, and little of the program is needed; what asks the agent is needed now and then
+        let mut settles = SETTLE;
         loop {
             let now = self.begin.elapsed();
-            let settle = (!settled).then(|| SETTLE.saturating_sub(now));
+            let settle = settles.saturating_sub(now);
             let wake = self.guest.wake().map(|at| at.saturating_sub(now));
             let overdue = self.ending.map(|since| END.saturating_sub(since.elapsed()));
             let input = tokio::select! {
@@ -223,10 +227,9 @@ impl<'a> Watch<'a> {
                 Some(request) = requests.recv() => self.request(request).await,
                 () = after(wake) => Some(Input::Tick),
                 () = after(overdue) => Some(Input::Ended(End::Destroyed)),
-                () = after(settle) => {
-                    // from here on little happens, and little of the program is needed
+                () = sleep(settle) => {
                     memory::give_back();
-                    settled = true;
+                    settles += SETTLE_AGAIN;
                     None
                 }
                 event = self.started.events.recv() => match event {
