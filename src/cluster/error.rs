@@ -56,6 +56,11 @@ impl Error {
         matches!(self, Self::NotFound(_))
     }
 
+    /// Whether nothing can be made because the namespace is being taken away. Only the words tell.
+    pub(crate) fn is_of_a_namespace_that_goes(&self) -> bool {
+        matches!(self, Self::Forbidden(message) if message.contains("because it is being terminated"))
+    }
+
     /// Whether the same request may succeed later without anyone changing anything.
     pub(crate) fn is_transient(&self) -> bool {
         matches!(self, Self::Unanswered(_) | Self::Late(_))

@@ -7,6 +7,7 @@ pub mod node;
 pub mod owner;
 pub mod patch;
 pub mod persistent_state;
+pub mod pool;
 pub mod replicaset;
 pub mod settle;
 pub mod store;

@@ -243,7 +243,7 @@ fn report(
 }
 
 /// A selector as one line, as the scale subresource wants it.
-fn written(selector: &LabelSelector) -> String {
+pub(super) fn written(selector: &LabelSelector) -> String {
     let exact = selector.match_labels.iter().flatten().map(|(key, value)| (key.clone(), format!("{key}={value}")));
     let others = selector.match_expressions.iter().flatten().map(|expression| {
         let key = &expression.key;

@@ -7,10 +7,11 @@ use k8s_openapi::api::core::v1::{Node, PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubevirt_rs::api::cdi::DataVolume;
 use kubevirt_rs::api::names;
+use kubevirt_rs::api::pool::VirtualMachinePool;
 use kubevirt_rs::api::v1::{VirtualMachine, VirtualMachineInstance, VirtualMachineInstanceReplicaSet};
 use kubevirt_rs::lifecycle::action::Action;
 use kubevirt_rs::lifecycle::patch::Patch;
-use kubevirt_rs::lifecycle::{node, replicaset, vmi};
+use kubevirt_rs::lifecycle::{node, pool, replicaset, vmi};
 use kubevirt_rs::pod::{Claim, Context, Purpose, attachment};
 use serde_json::json;
 
@@ -196,6 +197,67 @@ impl Controller {
                 self.cluster.delete::<VirtualMachineInstance>(namespace, name, &Deletion::of(Some(uid))).await?;
             }
             Action::Record(event) => self.tell(&scene.about, event),
+        }
+        Ok(())
+    }
+
+    /// Carries out an action of a pool's controller.
+    pub(super) async fn apply_to_pool(&self, scene: &Scene<'_>, action: &pool::Action) -> Result<(), Error> {
+        use pool::Action;
+        let Scene { item, key, .. } = *scene;
+        let (namespace, name, stores) = (Some(&*key.namespace), &*key.name, &self.stores);
+        match action {
+            Action::PatchPool(patch) => {
+                let patch = locked(patch, &scene.versions.object);
+                let written = self.cluster.patch::<VirtualMachinePool>(namespace, name, &patch).await?;
+                note(&scene.versions.object, &written.metadata);
+                self.expect(item, &stores.pools, &written);
+            }
+            Action::PatchStatus(patch) => {
+                let patch = locked(patch, &scene.versions.object);
+                let written = self.cluster.patch_subresource::<VirtualMachinePool>(namespace, name, "status", &patch).await?;
+                note(&scene.versions.object, &written.metadata);
+                self.expect(item, &stores.pools, &written);
+            }
+            Action::CreateRevision(made) => match self.cluster.create::<ControllerRevision>(made).await {
+                Ok(written) => self.expect(item, &stores.revisions, &written),
+                // Its name says what it keeps.
+                Err(Error::AlreadyExists(_)) => {}
+                Err(error) => return Err(error),
+            },
+            Action::DeleteRevision { name } => {
+                self.cluster.delete::<ControllerRevision>(namespace, name, &Deletion::default()).await?;
+            }
+            Action::CreateMachine(machine) => {
+                let written = self.cluster.create::<VirtualMachine>(machine).await?;
+                self.expect(item, &stores.machines, &written);
+            }
+            Action::PatchMachine { name, patch } => {
+                let written = self.cluster.patch::<VirtualMachine>(namespace, name, patch).await?;
+                self.expect(item, &stores.machines, &written);
+            }
+            Action::DeleteMachine { name, uid, foreground } => {
+                let propagation = foreground.then_some("Foreground");
+                let deletion = Deletion { propagation, ..Deletion::of(Some(uid)) };
+                self.cluster.delete::<VirtualMachine>(namespace, name, &deletion).await?;
+            }
+            Action::PatchInstance { name, patch } => {
+                let written = self.cluster.patch::<VirtualMachineInstance>(namespace, name, patch).await?;
+                self.expect(item, &stores.instances, &written);
+            }
+            Action::DeleteInstance { name, uid } => {
+                self.cluster.delete::<VirtualMachineInstance>(namespace, name, &Deletion::of(Some(uid))).await?;
+            }
+            Action::PatchClaim { name, patch } => {
+                let written = self.cluster.patch::<PersistentVolumeClaim>(namespace, name, patch).await?;
+                self.expect(item, &stores.claims, &written);
+            }
+            Action::PatchDataVolume { name, patch } => {
+                let written = self.cluster.patch::<DataVolume>(namespace, name, patch).await?;
+                self.expect(item, &stores.data_volumes, &written);
+            }
+            Action::Record(event) => self.tell(&scene.about, event),
+            Action::LookAgain { seconds } => self.queue.add_after(item.clone(), std::time::Duration::from_secs(*seconds)),
         }
         Ok(())
     }

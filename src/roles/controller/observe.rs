@@ -7,7 +7,7 @@ use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessRevie
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use kubevirt_rs::api::cdi::DataVolume;
 use kubevirt_rs::api::v1::{VirtualMachine, VirtualMachineInstance, Volume};
-use kubevirt_rs::lifecycle::{node, owner, persistent_state, replicaset, vm, vmi, volumes};
+use kubevirt_rs::lifecycle::{node, owner, persistent_state, pool, replicaset, vm, vmi, volumes};
 use kubevirt_rs::pod::{Context, Quota, networks};
 use serde_json::{Value, json};
 
@@ -289,6 +289,22 @@ impl Controller {
     pub(super) fn observe_set(&self, key: &Key) -> Option<replicaset::Observed> {
         let set = self.stores.sets.get(key)?;
         Some(replicaset::Observed { instances: self.stores.instances.in_namespace(&key.namespace), set })
+    }
+
+    /// A pool, the machines of its namespace, and what belongs to its own.
+    pub(super) fn observe_pool(&self, key: &Key) -> Option<pool::Observed> {
+        let pool = self.stores.pools.get(key)?;
+        let uid = pool.metadata.uid.as_deref().unwrap_or_default();
+        let own = self.stores.machines.by(OWNER, uid);
+        let keys = own.iter().map(|machine| Key::of(&machine.metadata));
+        Some(pool::Observed {
+            instances: keys.filter_map(|key| self.stores.instances.get(&key)).collect(),
+            revisions: self.stores.revisions.by(OWNER, uid),
+            claims: own.iter().flat_map(|machine| self.claims_of_machine(machine, None)).collect(),
+            data_volumes: own.iter().flat_map(|machine| self.data_volumes_of(machine, None)).collect(),
+            machines: self.stores.machines.in_namespace(&key.namespace),
+            pool,
+        })
     }
 
     /// A node, its instances, and the pods that hold them.

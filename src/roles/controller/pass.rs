@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kubevirt_rs::lifecycle::action::Action;
-use kubevirt_rs::lifecycle::{node, replicaset, vm, vmi};
+use kubevirt_rs::lifecycle::{node, pool, replicaset, vm, vmi};
 
 use super::apply::{Scene, Versions};
 use super::item::Item;
@@ -34,7 +34,7 @@ impl Controller {
             Item::Machine(key) => self.machine(item, key).await,
             Item::Instance(key) => self.instance(item, key).await,
             Item::Set(key) => self.set(item, key).await,
-            Item::Pool(_) => Ok(Outcome::Done),
+            Item::Pool(key) => self.pool(item, key).await,
             Item::Node(name) => self.node(item, name).await,
         };
         match outcome {
@@ -84,6 +84,11 @@ impl Controller {
             if error.is_conflict() {
                 return Err(error);
             }
+            if error.is_of_a_namespace_that_goes() {
+                // Nothing can be made there any more, and what is there is taken away.
+                tracing::debug!("{}: {error}", scene.item);
+                return Ok(Outcome::Done);
+            }
             tracing::warn!("{}: {error}", scene.item);
             for action in told(action, &error.to_string()) {
                 self.apply(scene, &action).await?;
@@ -122,6 +127,35 @@ impl Controller {
             tracing::warn!("{item}: {error}");
             for action in replicaset::failed(&observed, now, action, &error.to_string()) {
                 self.apply_to_set(&scene, &action).await?;
+            }
+            return Ok(Outcome::Again);
+        }
+        Ok(Outcome::Done)
+    }
+
+    async fn pool(&self, item: &Item, key: &Key) -> Result<Outcome, Error> {
+        let Some(observed) = self.observe_pool(key) else {
+            return Ok(Outcome::Done);
+        };
+        let now = now();
+        let plan = match pool::plan(&observed, now) {
+            Ok(plan) => plan,
+            Err(invalid) => {
+                tracing::warn!("{item}: {invalid}");
+                return Ok(Outcome::Done);
+            }
+        };
+        let effective = self.settings.current();
+        let versions = Versions::of(&observed.pool.metadata, None);
+        let scene = Scene { item, key, about: reference(&observed.pool), effective: &effective, instance: None, versions };
+        for action in &plan {
+            let Err(error) = self.apply_to_pool(&scene, action).await else { continue };
+            if error.is_conflict() {
+                return Err(error);
+            }
+            tracing::warn!("{item}: {error}");
+            for action in pool::failed(&observed, now, action, &error.to_string()) {
+                self.apply_to_pool(&scene, &action).await?;
             }
             return Ok(Outcome::Again);
         }

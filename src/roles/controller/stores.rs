@@ -12,6 +12,7 @@ use kubevirt_rs::api::instancetype::{
     VirtualMachineClusterInstancetype, VirtualMachineClusterPreference, VirtualMachineInstancetype, VirtualMachinePreference,
 };
 use kubevirt_rs::api::names;
+use kubevirt_rs::api::pool::VirtualMachinePool;
 use kubevirt_rs::api::v1::{
     KubeVirt, VirtualMachine, VirtualMachineInstance, VirtualMachineInstanceMigration, VirtualMachineInstancePhase as Phase,
     VirtualMachineInstancePreset, VirtualMachineInstanceReplicaSet, Volume,
@@ -44,6 +45,7 @@ pub(super) struct Stores {
     pub(super) machines: Arc<Store<VirtualMachine>>,
     pub(super) instances: Arc<Store<VirtualMachineInstance>>,
     pub(super) sets: Arc<Store<VirtualMachineInstanceReplicaSet>>,
+    pub(super) pools: Arc<Store<VirtualMachinePool>>,
     pub(super) pods: Arc<Store<Pod>>,
     pub(super) claims: Arc<Store<PersistentVolumeClaim>>,
     pub(super) data_volumes: Arc<Store<DataVolume>>,
@@ -144,7 +146,10 @@ fn trim_revision(revision: &mut ControllerRevision) {
 impl Stores {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
-            machines: Arc::new(Store::new(vec![index(CLAIM, claims_of_machine), index(TYPE, types_of)], trim_nothing)),
+            machines: Arc::new(Store::new(
+                vec![index(OWNER, owner_of), index(CLAIM, claims_of_machine), index(TYPE, types_of)],
+                trim_nothing,
+            )),
             instances: Arc::new(Store::new(
                 vec![
                     index(OWNER, owner_of),
@@ -156,6 +161,7 @@ impl Stores {
                 trim_nothing,
             )),
             sets: Arc::default(),
+            pools: Arc::default(),
             pods: Arc::new(Store::new(
                 vec![
                     index(OWNER, owner_of),
@@ -206,6 +212,7 @@ impl Stores {
         follow!(machines, every(), machine);
         follow!(instances, every(), instance);
         follow!(sets, every(), set);
+        follow!(pools, every(), pool);
         follow!(pods, Selection::labels("kubevirt.io in (virt-launcher, hotplug-disk)"), pod);
         follow!(claims, every(), claim);
         follow!(data_volumes, every().optional(), data_volume);
@@ -242,7 +249,7 @@ impl Stores {
     /// Waits until everything has been listed once.
     pub(super) async fn ready(&self) {
         macro_rules! wait { ($($store:ident)*) => { $(self.$store.ready().await;)* } }
-        wait!(machines instances sets pods claims data_volumes revisions migrations presets nodes namespaces quotas storage_classes);
+        wait!(machines instances sets pools pods claims data_volumes revisions migrations presets nodes namespaces quotas storage_classes);
         wait!(kubevirts instancetypes cluster_instancetypes preferences cluster_preferences);
     }
 
@@ -300,6 +307,10 @@ impl Concerns {
             self.queue.add(Item::Node(node.into()));
         }
         self.queue.add(Item::Instance(key));
+    }
+
+    fn pool(&self, change: Change<'_, VirtualMachinePool>) {
+        self.queue.add(Item::Pool(Key::of(&change.object.metadata)));
     }
 
     fn set(&self, change: Change<'_, VirtualMachineInstanceReplicaSet>) {
