@@ -1,11 +1,12 @@
 //! The launcher pod: when it is made, what goes before it, and what it is told while the guest runs.
 
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec, VolumeResourceRequirements};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PersistentVolumeClaimSpec, Pod, VolumeResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::pass::Pass;
 use super::{CLAIM_MISSING, CREATED, FAILED_CREATE, hotplug, network, pods, topology};
+use crate::admission::Seed;
 use crate::api::names;
 use crate::config::Gate;
 use crate::lifecycle::action::{Action, Event, Failure};
@@ -44,7 +45,7 @@ pub(super) fn launch(pass: &mut Pass<'_>, volumes_ready: bool, waits_for_consume
         purpose: if waits_for_consumer { Purpose::BindVolumes } else { Purpose::Run },
         ..pass.observed.context.clone()
     };
-    let pod = match pod::render(&pass.instance, pass.config, &context) {
+    let mut pod = match pod::render(&pass.instance, pass.config, &context) {
         Ok(pod) => pod,
         Err(error @ pod::Error::ClaimNotFound { .. }) => {
             pass.standing.push(Event::warning(CLAIM_MISSING, error.to_string()));
@@ -52,10 +53,27 @@ pub(super) fn launch(pass: &mut Pass<'_>, volumes_ready: bool, waits_for_consume
         }
         Err(error) => return Err(Failure::new(FAILED_CREATE, error.to_string())),
     };
+    name(&mut pod, pass.instance.metadata.uid.as_deref().unwrap_or_default());
     pass.actions.push(Action::CreatePod(Box::new(pod.clone())));
     pass.actions.push(Event::normal(CREATED, "made the virtual machine pod"));
     pass.pod = Some(pod);
     Ok(())
+}
+
+/// The name of a guest's pod follows from the guest. So a pod that is asked for twice, because the answer to the first time
+/// was lost, is made once: no guest runs in two.
+fn name(pod: &mut Pod, uid: &str) {
+    const LONGEST_PREFIX: usize = 58;
+    const LETTERS: usize = 5;
+    let Some(prefix) = pod.metadata.generate_name.take() else {
+        return;
+    };
+    let seed = uid.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
+        (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
+    });
+    let letters = Seed(seed).suffix(u64::from(pods::is_temporary(pod)), LETTERS);
+    let prefix = prefix.get(..LONGEST_PREFIX).unwrap_or(&prefix);
+    pod.metadata.name = Some(format!("{prefix}{letters}"));
 }
 
 fn claims(pass: &Pass<'_>) -> std::collections::BTreeMap<String, Claim> {

@@ -11,7 +11,7 @@ use kubevirt_rs::api::pool::VirtualMachinePool;
 use kubevirt_rs::api::v1::{VirtualMachine, VirtualMachineInstance, VirtualMachineInstanceReplicaSet};
 use kubevirt_rs::lifecycle::action::Action;
 use kubevirt_rs::lifecycle::patch::Patch;
-use kubevirt_rs::lifecycle::{node, pool, replicaset, vmi};
+use kubevirt_rs::lifecycle::{node, owner, pool, replicaset, vmi};
 use kubevirt_rs::pod::{Claim, Context, Purpose, attachment};
 use serde_json::json;
 
@@ -133,7 +133,7 @@ impl Controller {
                 self.expect(item, &stores.claims, &written);
             }
             Action::CreatePod(made) => {
-                let written = self.cluster.create::<Pod>(made).await?;
+                let written = self.create_pod(scene, made).await?;
                 self.expect(item, &stores.pods, &written);
             }
             Action::CreateAttachmentPod { launcher, volumes, populate } => {
@@ -164,7 +164,23 @@ impl Controller {
         let presets = self.stores.presets.in_namespace(&scene.key.namespace);
         let asker = Asker { namespace: &self.namespace, seed: super::random_seed(), now: super::now() };
         let judged = validate::instance(wanted, &presets, &scene.effective.config, &asker).map_err(Error::Refused)?;
-        self.cluster.create(&judged).await
+        match self.cluster.create(&judged).await {
+            // It was made, but nobody said so; or the watch is late.
+            Err(Error::AlreadyExists(message)) if !self.stores.instances.contains(scene.key) => Err(Error::Conflict(message)),
+            made => made,
+        }
+    }
+
+    /// Makes a pod. One that was made before, when the answer was lost, is as good.
+    async fn create_pod(&self, scene: &Scene<'_>, made: &Pod) -> Result<Pod, Error> {
+        let error = match self.cluster.create::<Pod>(made).await {
+            Err(error @ Error::AlreadyExists(_)) => error,
+            done => return done,
+        };
+        let name = made.metadata.name.as_deref().unwrap_or_default();
+        let there = self.cluster.get::<Pod>(Some(&scene.key.namespace), name).await?;
+        let ours = owner::controller(&made.metadata).map(|o| o.uid.as_str());
+        if ours.is_some_and(|uid| owner::is_controlled_by(&there.metadata, uid)) { Ok(there) } else { Err(error) }
     }
 
     /// Carries out an action of a set's controller.
