@@ -255,7 +255,11 @@ fn is_ready(machine: &VirtualMachine) -> bool {
 /// What makes one machine of another.
 fn change_machine(from: &VirtualMachine, to: &VirtualMachine) -> Option<Action> {
     let patch = Patch::between(from, to);
-    (!patch.is_empty()).then(|| Action::PatchMachine { name: name(from).to_owned(), patch })
+    let lock = |patch: Patch| match &from.metadata.resource_version {
+        Some(version) => patch.locked(version),
+        None => patch,
+    };
+    (!patch.is_empty()).then(|| Action::PatchMachine { name: name(from).to_owned(), patch: lock(patch) })
 }
 
 #[cfg(test)]

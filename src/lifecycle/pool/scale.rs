@@ -74,8 +74,8 @@ pub(super) fn ensure_revision(pass: &Pass<'_>, plan: &mut Vec<Action>) {
 fn delete(pass: &Pass<'_>, machine: &VirtualMachine, keep: Option<&StatePreservation>, plan: &mut Vec<Action>) {
     let message = format!("deleted the machine {:?}", name(machine));
     let uid = machine.metadata.uid.clone().unwrap_or_default();
-    plan.push(Action::DeleteMachine { name: name(machine).to_owned(), uid, foreground: false });
     let_go(pass, machine, keep, plan);
+    plan.push(Action::DeleteMachine { name: name(machine).to_owned(), uid, foreground: false });
     plan.push(record("SuccessfulDelete", message));
 }
 

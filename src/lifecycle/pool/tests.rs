@@ -119,12 +119,12 @@ fn a_settled_pool_is_left_alone() {
 fn machines_go_by_the_policy_and_keep_their_state_if_asked() {
     let proactive = |policy: &str| format!("replicas: 1, scaleInStrategy: {{proactive: {{{policy}}}}}");
     for (spec, expected) in [
-        (proactive("selectionPolicy: {sortPolicy: DescendingOrder}"), vec!["delete p-2", "change p-2", "delete p-1", "change p-1"]),
-        (proactive("selectionPolicy: {sortPolicy: AscendingOrder}"), vec!["delete p-0", "change p-0", "delete p-1", "change p-1"]),
+        (proactive("selectionPolicy: {sortPolicy: DescendingOrder}"), vec!["change p-2", "delete p-2", "change p-1", "delete p-1"]),
+        (proactive("selectionPolicy: {sortPolicy: AscendingOrder}"), vec!["change p-0", "delete p-0", "change p-1", "delete p-1"]),
         (proactive("selectionPolicy: {sortPolicy: DescendingOrder, selectors: {labelSelector: {matchLabels: {no: such}}}}"), vec![]),
         (
             proactive("selectionPolicy: {sortPolicy: DescendingOrder}, statePreservation: Offline"),
-            vec!["delete p-2", "free c-2", "change p-2", "delete p-1", "change p-1"],
+            vec!["free c-2", "change p-2", "delete p-2", "change p-1", "delete p-1"],
         ),
         ("replicas: 1, scaleInStrategy: {unmanaged: {}}".to_owned(), vec![]),
         ("replicas: 1, scaleInStrategy: {opportunistic: {}}".to_owned(), vec![]),

@@ -113,6 +113,7 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
         return Ok(());
     };
     metrics.leading.set(1);
+    keep_small(&shutdown);
     let controller = Arc::new(Controller {
         cluster,
         stores,
@@ -156,6 +157,17 @@ async fn answer(args: &Args, health: &Health, metrics: &service::Metrics, shutdo
     tokio::spawn(Server { listener, tls, service, limits: Limits::default() }.run(shutdown.clone()));
     tracing::info!(%address, "serving");
     Ok(())
+}
+
+/// Gives back what only the beginning needed: the lists of everything, and the program's own first pages.
+fn keep_small(shutdown: &Shutdown) {
+    const AFTER: Duration = Duration::from_secs(5);
+    let shutdown = shutdown.clone();
+    tokio::spawn(async move {
+        if shutdown.unless(tokio::time::sleep(AFTER)).await.is_some() {
+            crate::linux::memory::give_back();
+        }
+    });
 }
 
 /// The name of the pod or machine.
