@@ -1,6 +1,5 @@
 //! A request as services see it: its head, who sent it, and a body that is bounded in bytes and in time.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
@@ -14,8 +13,6 @@ use super::Limits;
 /// Who is at the other end of the connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
-    /// The address.
-    pub(crate) address: SocketAddr,
     /// Whether it has shown a certificate, which then has been verified.
     pub(crate) is_certified: bool,
 }

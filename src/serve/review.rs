@@ -179,6 +179,7 @@ impl Reply {
     }
 
     /// Whether it may enter.
+    #[cfg(test)]
     pub(crate) fn is_allowed(&self) -> bool {
         self.allowed
     }

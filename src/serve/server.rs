@@ -111,7 +111,7 @@ impl<S: Service> Connection<S> {
         let session = stream.get_ref().1;
         let is_certified = session.peer_certificates().is_some_and(|chain| !chain.is_empty());
         let is_h2 = session.alpn_protocol() == Some(b"h2");
-        let peer = Peer { address, is_certified };
+        let peer = Peer { is_certified };
         let begun = Arc::new(AtomicBool::new(false));
         let (service, limits, seen) = (Arc::clone(&self.service), self.limits, Arc::clone(&begun));
         let answer = service_fn(move |request: hyper::Request<Incoming>| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::{http1, http2};
-use hyper::{Method, Request as HttpRequest, StatusCode};
+use hyper::{Method, Request as HttpRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
@@ -51,13 +51,6 @@ impl Service for Echo {
                 }
                 Err(refused) => refused,
             },
-            "/bytes" => websocket::stream(&mut request, "raw", |mut stream| async move {
-                let mut word = [0; 5];
-                if stream.read_exact(&mut word).await.is_ok() {
-                    let _ = stream.write_all(&word).await;
-                }
-            })
-            .unwrap_or_else(|refused| refused),
             _ => match request.body().await {
                 Ok(body) => reply::bytes(200, "text/plain", body),
                 Err(error) => reply::refuse(error.code(), error.to_string()),
@@ -221,21 +214,11 @@ async fn components_know_each_other_by_name_on_both_sides() {
 }
 
 #[tokio::test]
-async fn a_connection_becomes_a_stream_of_bytes() {
+async fn who_asks_for_no_websocket_gets_none() {
     let running = Running::start(Limits::default(), |_, _| Clients::Anyone).await;
     let mut client = running.client(None).await;
-    let request = HttpRequest::get("/bytes").header("host", "localhost").header("connection", "upgrade").header("upgrade", "raw");
-    let response = client.send_request(request.body(Full::default()).unwrap()).await.unwrap();
-    assert_eq!(response.status(), StatusCode::SWITCHING_PROTOCOLS);
-    let mut stream = TokioIo::new(hyper::upgrade::on(response).await.unwrap());
-    stream.write_all(b"hello").await.unwrap();
-    let mut word = [0; 5];
-    timeout(PATIENCE, stream.read_exact(&mut word)).await.unwrap().unwrap();
-    assert_eq!(&word, b"hello");
-
-    let mut client = running.client(None).await;
-    assert_eq!(client.send_request(post("/bytes", "")).await.unwrap().status(), 400);
-    assert_eq!(client.send_request(post("/socket", "")).await.unwrap().status(), 400);
+    let refused = text(client.send_request(post("/socket", "")).await.unwrap()).await;
+    assert!(refused.0 == 400 && refused.1.contains("WebSocket"), "{refused:?}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Connections that stop being HTTP: WebSockets, and plain streams of bytes.
+//! Connections that stop being HTTP: WebSockets.
 
 use std::future::Future;
 use std::time::Duration;
@@ -70,7 +70,7 @@ pub(crate) fn agree(request: &mut Request, protocols: &[&'static str]) -> Result
 impl Agreed {
     /// Answers, and goes on with the frames as they come, for who passes them on.
     pub(crate) fn raw<F: Future<Output = ()> + Send>(self, run: impl FnOnce(Raw) -> F + Send + 'static) -> Response {
-        let mut response = switch("websocket");
+        let mut response = switched();
         let headers = response.headers_mut();
         headers.insert(SEC_WEBSOCKET_ACCEPT, self.accept);
         if let Some(protocol) = self.protocol {
@@ -89,30 +89,11 @@ impl Agreed {
     }
 }
 
-/// Makes a plain stream of bytes of the connection, by `Upgrade: NAME`.
-///
-/// # Errors
-/// The answer to a request that asks for none.
-pub(crate) fn stream<F: Future<Output = ()> + Send>(
-    request: &mut Request,
-    name: &'static str,
-    run: impl FnOnce(Raw) -> F + Send + 'static,
-) -> Result<Response, Response> {
-    let is_asked = has_word(request.headers(), &UPGRADE, name);
-    match request.take_upgrade().filter(|_| is_asked) {
-        Some(upgrade) => {
-            go_on(upgrade, run);
-            Ok(switch(name))
-        }
-        None => Err(reply::refuse(400, format!("this needs the headers Connection: Upgrade and Upgrade: {name}, over HTTP/1.1"))),
-    }
-}
-
-fn switch(to: &'static str) -> Response {
+fn switched() -> Response {
     let mut response = Response::new(Full::new(Bytes::new()));
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("Upgrade"));
-    response.headers_mut().insert(UPGRADE, HeaderValue::from_static(to));
+    response.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));
     response
 }
 

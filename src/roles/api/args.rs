@@ -37,6 +37,9 @@ pub(crate) struct Args {
     /// The `ConfigMap` with the authorities that sign the handlers' certificates
     #[arg(long, value_name = "NAME", default_value = "kubevirt-ca")]
     pub(super) ca_configmap_name: String,
+    /// A file with those authorities, in place of the `ConfigMap`
+    #[arg(long, value_name = "FILE")]
+    pub(super) ca_file: Option<PathBuf>,
     /// Accepted for compatibility
     #[arg(long, hide = true)]
     pub(super) subresources_only: bool,

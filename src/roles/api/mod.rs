@@ -69,7 +69,10 @@ async fn serve_on(listener: TcpListener, client: Client, args: &Args, shutdown: 
     let namespace = args.namespace.clone().or_else(namespace_of_pod).unwrap_or_else(|| "kubevirt".to_owned());
     let configuration = Configuration::follow(client.clone(), &namespace);
     let front_proxy = authority::follow(Source::FrontProxy, Some(client.clone()));
-    let bundle = Source::Bundle { namespace: namespace.clone(), name: args.ca_configmap_name.clone() };
+    let bundle = match &args.ca_file {
+        Some(file) => Source::File(file.clone()),
+        None => Source::Bundle { namespace: namespace.clone(), name: args.ca_configmap_name.clone() },
+    };
     let handlers = authority::follow(bundle, Some(client.clone()));
     let keys = KeyFiles::new(&args.tls_cert_file, &args.tls_key_file);
     let tls = ServerTls::follow(keys, Clients::Optional(front_proxy.clone()), settings(configuration.clone()));
