@@ -129,3 +129,64 @@ fn inode(path: &Path) -> Option<u64> {
 fn look(pool: &Pool) -> State {
     if Path::new(pool.path).exists() { State::Healthy } else { State::Unhealthy }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::stream;
+    use http_body_util::StreamBody;
+    use hyper::body::{Bytes, Frame, Incoming};
+    use hyper::service::service_fn;
+    use hyper::{HeaderMap, Request, Response};
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+    use tokio::sync::mpsc;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// A kubelet that takes every plugin, and tells what it was asked.
+    async fn kubelet(folder: PathBuf, told: mpsc::UnboundedSender<String>) {
+        let listener = UnixListener::bind(folder.join(KUBELET_SOCKET)).unwrap();
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let told = told.clone();
+            let answer = service_fn(move |request: Request<Incoming>| {
+                let _ = told.send(request.uri().path().to_owned());
+                let mut end = HeaderMap::new();
+                end.insert("grpc-status", "0".parse().unwrap());
+                let empty = Frame::data(Bytes::from_static(&[0; 5]));
+                let body = StreamBody::new(stream::iter([Ok::<_, Infallible>(empty), Ok(Frame::trailers(end))]));
+                let answer = Response::builder().header("content-type", "application/grpc").body(body).unwrap();
+                async move { Ok::<_, Infallible>(answer) }
+            });
+            tokio::spawn(hyper::server::conn::http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), answer));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_kubelet_that_has_started_anew_is_told_again() {
+        let folder = std::env::temp_dir().join(format!("kubevirt-rs-devices-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder).unwrap();
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let kubelet = tokio::spawn(kubelet(folder.clone(), tell));
+        let (registered, mut ready) = watch::channel(0);
+        let shutdown = Shutdown::new();
+        let (here, end) = (folder.clone(), shutdown.clone());
+        let plugin = tokio::spawn(async move { keep(&here, POOLS[0], &registered, &end).await });
+        let mut registers = async || {
+            let asked = timeout(Duration::from_secs(20), told.recv()).await.unwrap();
+            assert_eq!(asked.as_deref(), Some("/v1beta1.Registration/Register"));
+            timeout(Duration::from_secs(20), ready.wait_for(|count| *count == 1)).await.unwrap().unwrap();
+        };
+        registers().await;
+        std::fs::remove_file(folder.join(POOLS[0].socket())).unwrap();
+        registers().await;
+        shutdown.ask();
+        timeout(Duration::from_secs(5), plugin).await.unwrap().unwrap();
+        assert!(!folder.join(POOLS[0].socket()).exists(), "a plugin that ends leaves no socket");
+        kubelet.abort();
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
