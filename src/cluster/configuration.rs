@@ -143,7 +143,7 @@ mod tests {
     use kubevirt_rs::config::Gate;
     use serde_json::json;
 
-    fn object(version: &str, spec: Value) -> DynamicObject {
+    fn object(version: &str, spec: &Value) -> DynamicObject {
         serde_json::from_value(json!({
             "apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt", "resourceVersion": version},
             "spec": {"configuration": spec}, "status": {"defaultArchitecture": "arm64"},
@@ -163,8 +163,8 @@ mod tests {
             (now.version, now.config.enabled(Gate::ObjectGraph), now.config.default_architecture().to_owned(), now.is_known)
         };
         assert_eq!(seen(None), (String::new(), false, "amd64".to_owned(), true));
-        assert_eq!(seen(Some(object("1", gates))), ("1".to_owned(), true, "arm64".to_owned(), true));
-        assert_eq!(seen(Some(object("2", json!({"developerConfiguration": 7})))), ("2".to_owned(), true, "arm64".to_owned(), true));
-        assert_eq!(seen(Some(object("3", json!({})))), ("3".to_owned(), false, "arm64".to_owned(), true));
+        assert_eq!(seen(Some(object("1", &gates))), ("1".to_owned(), true, "arm64".to_owned(), true));
+        assert_eq!(seen(Some(object("2", &json!({"developerConfiguration": 7})))), ("2".to_owned(), true, "arm64".to_owned(), true));
+        assert_eq!(seen(Some(object("3", &json!({})))), ("3".to_owned(), false, "arm64".to_owned(), true));
     }
 }

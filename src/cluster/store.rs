@@ -28,13 +28,22 @@ pub(crate) struct Index<K> {
 }
 
 /// What became of an object.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Change<'a, K> {
     /// As it is now, or as it was last.
     pub(crate) object: &'a K,
     /// Whether it is there no longer.
     pub(crate) gone: bool,
 }
+
+// Derived, they would ask the same of the kind.
+impl<K> Clone for Change<'_, K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K> Copy for Change<'_, K> {}
 
 /// The store of a kind.
 pub(crate) struct Store<K> {

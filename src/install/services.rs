@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Object;
 use crate::api::names::{APP_LABEL, PROMETHEUS_LABEL, SUBRESOURCE_GROUP};
 
-fn service(namespace: &str, name: &str, labels: &Value, spec: Value) -> Object {
+fn service(namespace: &str, name: &str, labels: &Value, spec: &Value) -> Object {
     Object::new(json!({
         "apiVersion": "v1",
         "kind": "Service",
@@ -23,7 +23,7 @@ pub(super) fn services(namespace: &str) -> Vec<Object> {
             namespace,
             "kubevirt-prometheus-metrics",
             &common,
-            json!({
+            &json!({
                 "type": "ClusterIP",
                 "clusterIP": "None",
                 "selector": {PROMETHEUS_LABEL: "true"},
@@ -34,13 +34,13 @@ pub(super) fn services(namespace: &str) -> Vec<Object> {
             namespace,
             "virt-api",
             &of("virt-api"),
-            json!({"type": "ClusterIP", "selector": of("virt-api"), "ports": [{"port": 443, "targetPort": 8443, "protocol": "TCP"}]}),
+            &json!({"type": "ClusterIP", "selector": of("virt-api"), "ports": [{"port": 443, "targetPort": 8443, "protocol": "TCP"}]}),
         ),
         service(
             namespace,
             "kubevirt-operator-webhook",
             &common,
-            json!({
+            &json!({
                 "type": "ClusterIP",
                 "selector": of("virt-operator"),
                 "ports": [{"name": "webhooks", "port": 443, "targetPort": "webhooks", "protocol": "TCP"}],

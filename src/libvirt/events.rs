@@ -91,14 +91,17 @@ fn quiet() {
     unsafe { sys::virSetErrorFunc(std::ptr::null_mut(), Some(ignore)) };
 }
 
+/// What the two numbers of an event mean.
+type Meaning = fn(c_int, c_int) -> Event;
+
 /// Who waits for the events of a kind.
 struct Waiter {
     sender: mpsc::UnboundedSender<Event>,
-    understand: fn(c_int, c_int) -> Event,
+    understand: Meaning,
 }
 
 /// The kinds of events, each with what its two numbers mean.
-const KINDS: [(u32, fn(c_int, c_int) -> Event); 2] = [
+const KINDS: [(u32, Meaning); 2] = [
     (sys::VIR_DOMAIN_EVENT_ID_LIFECYCLE, |event, detail| Event::Lifecycle(Lifecycle::from_raw(event, detail))),
     (sys::VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE, |state, _| Event::Agent {
         connected: u32::try_from(state) == Ok(sys::VIR_CONNECT_DOMAIN_EVENT_AGENT_LIFECYCLE_STATE_CONNECTED),

@@ -211,7 +211,8 @@ mod tests {
     fn what_a_client_asks_for_decides_the_answer() {
         let server = server(None).unwrap();
         let own: &[u8] = &[10, 0, 2, 2];
-        let cases: [(u8, &[(u8, &[u8])], Option<u8>); 9] = [
+        type Options<'a> = &'a [(u8, &'a [u8])];
+        let cases: [(u8, Options<'_>, Option<u8>); 9] = [
             (1, &[(50, &[192, 168, 0, 9])], Some(2)),
             (3, &[(50, own)], Some(5)),
             (3, &[(50, own), (54, &[10, 0, 2, 1])], Some(5)),

@@ -179,7 +179,6 @@ impl Reply {
     }
 
     /// Whether it may enter.
-    #[cfg(test)]
     pub(crate) fn is_allowed(&self) -> bool {
         self.allowed
     }
@@ -196,7 +195,10 @@ pub(crate) async fn serve<F: Future<Output = Reply>>(request: &mut Request, judg
             let uid = question.uid.clone();
             written(200, &uid, &judge(question).await)
         }
-        Err((code, uid, denial)) => written(code, &uid, &denial),
+        Err(unread) => {
+            let (code, uid, denial) = *unread;
+            written(code, &uid, &denial)
+        }
     }
 }
 
@@ -213,14 +215,16 @@ fn unread(error: &BodyError) -> Response {
 }
 
 /// What is asked; or the code, the identity as far as there is one, and the denial.
-fn parse(body: &[u8]) -> Result<Question, (u16, String, Reply)> {
+fn parse(body: &[u8]) -> Result<Question, Box<(u16, String, Reply)>> {
     let document: Value = match serde_json::from_slice(body) {
         Ok(document) => document,
-        Err(error) => return Err((400, String::new(), Reply::deny(400, format!("the body must be an AdmissionReview: {error}")))),
+        Err(error) => {
+            return Err(Box::new((400, String::new(), Reply::deny(400, format!("the body must be an AdmissionReview: {error}")))));
+        }
     };
     let uid = document.pointer("/request/uid").and_then(Value::as_str).unwrap_or_default().to_owned();
     let code = if uid.is_empty() { 400 } else { 200 };
-    let deny = |text: String| Err((code, uid.clone(), Reply::deny(400, text)));
+    let deny = |text: String| Err(Box::new((code, uid.clone(), Reply::deny(400, text))));
     let text = |key: &str| document.get(key).and_then(Value::as_str).unwrap_or_default();
     if (text("kind"), text("apiVersion")) != (KIND, VERSION) {
         return deny(format!("the body must be an {KIND} of {VERSION}, not {:?} of {:?}", text("kind"), text("apiVersion")));
@@ -279,7 +283,7 @@ mod tests {
             (json!({"apiVersion": "v1", "kind": KIND, "request": {"uid": "u"}}).to_string().into_bytes(), 200, "u"),
             ("[".repeat(100_000).into_bytes(), 400, ""),
         ] {
-            let (got, found, reply) = parse(&body).unwrap_err();
+            let (got, found, reply) = *parse(&body).unwrap_err();
             assert_eq!((got, found.as_str(), reply.is_allowed()), (code, uid, false), "{}", String::from_utf8_lossy(&body));
         }
     }

@@ -49,7 +49,7 @@ impl Service for Echo {
                     });
                     agreed.socket(|socket| relay::messages(socket, relay::stream(near)))
                 }
-                Err(refused) => refused,
+                Err(refused) => *refused,
             },
             _ => match request.body().await {
                 Ok(body) => reply::bytes(200, "text/plain", body),

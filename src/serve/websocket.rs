@@ -51,19 +51,19 @@ pub(crate) struct Agreed {
 ///
 /// # Errors
 /// The answer to a request that asks for none.
-pub(crate) fn agree(request: &mut Request, protocols: &[&'static str]) -> Result<Agreed, Response> {
+pub(crate) fn agree(request: &mut Request, protocols: &[&'static str]) -> Result<Agreed, Box<Response>> {
     let headers = request.headers();
     let key = headers.get(SEC_WEBSOCKET_KEY).map(|key| derive_accept_key(key.as_bytes()));
     let is_version = headers.get(SEC_WEBSOCKET_VERSION).is_some_and(|version| version == "13");
     let protocol = protocols.iter().copied().find(|name| has_word(headers, &SEC_WEBSOCKET_PROTOCOL, name));
     if !is_asked_for(request) || !is_version || *request.method() != Method::GET {
         let text = "this needs a WebSocket: a GET with the headers Connection: Upgrade, Upgrade: websocket, Sec-WebSocket-Version: 13";
-        return Err(reply::refuse(400, text));
+        return Err(Box::new(reply::refuse(400, text)));
     }
     let accept = key.and_then(|key| HeaderValue::from_str(&key).ok());
     match (accept, request.take_upgrade()) {
         (Some(accept), Some(upgrade)) => Ok(Agreed { accept, protocol, upgrade }),
-        _ => Err(reply::refuse(400, "this needs a WebSocket over HTTP/1.1, with a Sec-WebSocket-Key")),
+        _ => Err(Box::new(reply::refuse(400, "this needs a WebSocket over HTTP/1.1, with a Sec-WebSocket-Key"))),
     }
 }
 

@@ -29,7 +29,7 @@ impl Certificate {
     /// Every certificate of a text. What is none is passed over: it vouches for nothing.
     pub fn all(text: &str) -> Vec<Self> {
         let blocks = Pem::iter_from_buffer(text.as_bytes()).filter_map(Result::ok).filter(|block| block.label == "CERTIFICATE");
-        blocks.filter_map(|block| Self::new(block.parse_x509().ok()?, &block.contents)).collect()
+        blocks.filter_map(|block| Self::new(&block.parse_x509().ok()?, &block.contents)).collect()
     }
 
     /// The first certificate of a text.
@@ -37,13 +37,13 @@ impl Certificate {
         Self::all(text).into_iter().next()
     }
 
-    fn new(certificate: X509Certificate, der: &[u8]) -> Option<Self> {
+    fn new(certificate: &X509Certificate<'_>, der: &[u8]) -> Option<Self> {
         let (mut key, mut signer, mut names) = (Vec::new(), Vec::new(), Vec::new());
         for extension in certificate.extensions() {
             match extension.parsed_extension() {
                 ParsedExtension::SubjectKeyIdentifier(id) => key = id.0.to_vec(),
                 ParsedExtension::AuthorityKeyIdentifier(id) => {
-                    signer = id.key_identifier.as_ref().map(|id| id.0.to_vec()).unwrap_or_default()
+                    signer = id.key_identifier.as_ref().map(|id| id.0.to_vec()).unwrap_or_default();
                 }
                 ParsedExtension::SubjectAlternativeName(all) => {
                     names = all

@@ -127,7 +127,7 @@ fn list<T: Serialize>(kind: &str, items: &[T]) -> Response {
 async fn stream(request: &mut Request, line: Arc<Line>, is_vnc: bool) -> Result<Response, ClientError> {
     let agreed = match websocket::agree(request, &[PLAIN]) {
         Ok(agreed) => agreed,
-        Err(refusal) => return Ok(refusal),
+        Err(refusal) => return Ok(*refusal),
     };
     let far = if is_vnc { line.client.vnc().await? } else { line.client.console().await? };
     Ok(agreed.socket(move |socket| async move {

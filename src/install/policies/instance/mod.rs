@@ -5,11 +5,11 @@ mod devices;
 mod disks;
 mod firmware;
 mod guest;
-mod instance;
 mod memory;
 mod networks;
 mod scheduling;
 mod volumes;
+mod whole;
 
 use super::variables::Table;
 use super::{Area, Rule};
@@ -28,7 +28,7 @@ pub(super) const TEMPLATE: &[&[Area]] = &[
 ];
 
 /// Those that an instance keeps beyond.
-pub(super) const INSTANCE: &[Area] = instance::AREAS;
+pub(super) const INSTANCE: &[Area] = whole::AREAS;
 
 /// Those of metadata.
 pub(super) const METADATA: &[Area] = guest::METADATA;

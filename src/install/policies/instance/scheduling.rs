@@ -151,36 +151,31 @@ const TOLERATIONS: &[Rule] = &[Rule::one(
 const SPREAD: &[Rule] = &[
     Rule::one(
         "spread-skew",
-        concat!("$spread.exists(t, t.?maxSkew.orValue(0) < 1)"),
+        "$spread.exists(t, t.?maxSkew.orValue(0) < 1)",
         "spec.topologySpreadConstraints.maxSkew",
         "a difference in numbers is none; give 1 or more",
     ),
     Rule::one(
         "spread-key",
-        concat!("$spread.exists(t, t.?topologyKey.orValue('') == '')"),
+        "$spread.exists(t, t.?topologyKey.orValue('') == '')",
         "spec.topologySpreadConstraints.topologyKey",
         "name the node label that tells places apart, such as kubernetes.io/hostname",
     ),
     Rule::one(
         "spread-action",
-        concat!("$spread.exists(t, !(t.?whenUnsatisfiable.orValue('') in ['DoNotSchedule', 'ScheduleAnyway']))"),
+        "$spread.exists(t, !(t.?whenUnsatisfiable.orValue('') in ['DoNotSchedule', 'ScheduleAnyway']))",
         "spec.topologySpreadConstraints.whenUnsatisfiable",
         "an action is unknown; give DoNotSchedule or ScheduleAnyway",
     ),
     Rule::one(
         "spread-policies",
-        concat!(
-            "$spread.exists(t, !(t.?nodeAffinityPolicy.orValue('Honor') in ['Honor', 'Ignore']) || !(t.?nodeTaintsPolicy.orValue('Honor') in ['Honor', 'Ignore']))"
-        ),
+        "$spread.exists(t, !(t.?nodeAffinityPolicy.orValue('Honor') in ['Honor', 'Ignore']) || !(t.?nodeTaintsPolicy.orValue('Honor') in ['Honor', 'Ignore']))",
         "spec.topologySpreadConstraints.nodeAffinityPolicy, nodeTaintsPolicy",
         "a policy is unknown; give Honor or Ignore",
     ),
     Rule::one(
         "spread-once",
-        concat!(
-            "$spread.exists(t, $spread.filter(o, o.?topologyKey.orValue('') == t.?topologyKey.orValue('') && \
-             o.?whenUnsatisfiable.orValue('') == t.?whenUnsatisfiable.orValue('')).size() > 1)"
-        ),
+        "$spread.exists(t, $spread.filter(o, o.?topologyKey.orValue('') == t.?topologyKey.orValue('') && o.?whenUnsatisfiable.orValue('') == t.?whenUnsatisfiable.orValue('')).size() > 1)",
         "spec.topologySpreadConstraints.{topologyKey, whenUnsatisfiable}",
         "a constraint is given twice; merge the two",
     ),

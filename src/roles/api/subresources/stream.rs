@@ -26,7 +26,7 @@ impl Subresources {
     ) -> Result<Response, Refusal> {
         let agreed = match websocket::agree(request, &[PLAIN]) {
             Ok(agreed) => agreed,
-            Err(response) => return Ok(response),
+            Err(response) => return Ok(*response),
         };
         let operation = asked.operation.split('/').next().unwrap_or_default();
         let open = self.metrics.open(operation, asked.namespace, asked.name);

@@ -44,7 +44,7 @@ impl Service for Handler {
                     });
                     agreed.socket(|socket| relay::messages(socket, relay::stream(near)))
                 }
-                Err(refused) => refused,
+                Err(refused) => *refused,
             },
             ("GET", "vnc") => reply::refuse(500, request.query().to_owned()),
             _ => reply::refuse(404, "no such thing"),
