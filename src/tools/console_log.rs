@@ -37,7 +37,11 @@ impl Followed {
         use std::os::unix::fs::MetadataExt as _;
         let found = match std::fs::metadata(path) {
             Ok(found) => found,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                // The next one is read from its beginning, even if it gets the same inode.
+                *self = Self::default();
+                return Ok(());
+            }
             Err(e) => return Err(e),
         };
         let identity = (found.dev(), found.ino());
@@ -117,6 +121,9 @@ mod tests {
         fs::remove_file(&path).unwrap();
         assert_eq!(next(None), "");
         assert_eq!(next(Some(b"a longer file than before\n")), "a longer file than before\n");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(next(None), "");
+        // a line that is longer than what is read at once
         let long = vec![b'x'; PIECE + 1];
         assert_eq!(next(Some(&long)).len(), PIECE);
         fs::remove_file(&path).unwrap();
