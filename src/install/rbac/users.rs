@@ -14,6 +14,35 @@ const CORE: &str = "kubevirt.io";
 const SUBRESOURCES: &str = "subresources.kubevirt.io";
 const INSTANCETYPE: &str = "instancetype.kubevirt.io";
 
+// What several roles give, some to look at, some to change.
+const CHANGE_GUEST: &[&str] = &[
+    "virtualmachineinstances/pause",
+    "virtualmachineinstances/unpause",
+    "virtualmachineinstances/addvolume",
+    "virtualmachineinstances/removevolume",
+    "virtualmachineinstances/freeze",
+    "virtualmachineinstances/unfreeze",
+    "virtualmachineinstances/softreboot",
+    "virtualmachineinstances/reset",
+    "virtualmachineinstances/sev/setupsession",
+    "virtualmachineinstances/sev/injectlaunchsecret",
+    "virtualmachineinstances/evacuate/cancel",
+];
+const CHANGE_MACHINE: &[&str] = &[
+    "virtualmachines/start",
+    "virtualmachines/stop",
+    "virtualmachines/restart",
+    "virtualmachines/addvolume",
+    "virtualmachines/removevolume",
+    "virtualmachines/memorydump",
+    "virtualmachines/evacuate/cancel",
+];
+const INSTANCETYPES: &[&str] =
+    &["virtualmachineinstancetypes", "virtualmachineclusterinstancetypes", "virtualmachinepreferences", "virtualmachineclusterpreferences"];
+const MACHINES: &[&str] =
+    &["virtualmachines", "virtualmachineinstances", "virtualmachineinstancepresets", "virtualmachineinstancereplicasets"];
+const SNAPSHOTS: &[&str] = &["virtualmachinesnapshots", "virtualmachinesnapshotcontents", "virtualmachinerestores"];
+
 /// The roles.
 pub(super) const ROLES: &[Role] = &[
     Role {
@@ -45,63 +74,18 @@ pub(super) const ROLES: &[Role] = &[
                 ],
                 GET,
             ),
-            Rule::new(
-                SUBRESOURCES,
-                &[
-                    "virtualmachineinstances/pause",
-                    "virtualmachineinstances/unpause",
-                    "virtualmachineinstances/addvolume",
-                    "virtualmachineinstances/removevolume",
-                    "virtualmachineinstances/freeze",
-                    "virtualmachineinstances/unfreeze",
-                    "virtualmachineinstances/softreboot",
-                    "virtualmachineinstances/reset",
-                    "virtualmachineinstances/sev/setupsession",
-                    "virtualmachineinstances/sev/injectlaunchsecret",
-                    "virtualmachineinstances/evacuate/cancel",
-                ],
-                UPDATE,
-            ),
+            Rule::new(SUBRESOURCES, CHANGE_GUEST, UPDATE),
             Rule::new(SUBRESOURCES, &["virtualmachines/expand-spec", "virtualmachines/portforward"], GET),
-            Rule::new(
-                SUBRESOURCES,
-                &[
-                    "virtualmachines/start",
-                    "virtualmachines/stop",
-                    "virtualmachines/restart",
-                    "virtualmachines/addvolume",
-                    "virtualmachines/removevolume",
-                    "virtualmachines/memorydump",
-                    "virtualmachines/evacuate/cancel",
-                ],
-                UPDATE,
-            ),
+            Rule::new(SUBRESOURCES, CHANGE_MACHINE, UPDATE),
             Rule::new(SUBRESOURCES, &["expand-vm-spec"], UPDATE),
-            Rule::new(
-                CORE,
-                &["virtualmachines", "virtualmachineinstances", "virtualmachineinstancepresets", "virtualmachineinstancereplicasets"],
-                ALL,
-            ),
+            Rule::new(CORE, MACHINES, ALL),
             Rule::new(CORE, &["virtualmachineinstancemigrations"], READ),
-            Rule::new(
-                "snapshot.kubevirt.io",
-                &["virtualmachinesnapshots", "virtualmachinesnapshotcontents", "virtualmachinerestores"],
-                ALL,
-            ),
+            Rule::new("snapshot.kubevirt.io", SNAPSHOTS, ALL),
             Rule::new("backup.kubevirt.io", &["virtualmachinebackups", "virtualmachinebackuptrackers"], ALL),
             Rule::new("plugin.kubevirt.io", &["plugins"], ALL),
             Rule::new("export.kubevirt.io", &["virtualmachineexports"], ALL),
             Rule::new("clone.kubevirt.io", &["virtualmachineclones"], ALL),
-            Rule::new(
-                INSTANCETYPE,
-                &[
-                    "virtualmachineinstancetypes",
-                    "virtualmachineclusterinstancetypes",
-                    "virtualmachinepreferences",
-                    "virtualmachineclusterpreferences",
-                ],
-                ALL,
-            ),
+            Rule::new(INSTANCETYPE, INSTANCETYPES, ALL),
             Rule::new("pool.kubevirt.io", &["virtualmachinepools"], ALL),
             Rule::new("migrations.kubevirt.io", &["migrationpolicies"], READ),
         ],
@@ -128,62 +112,17 @@ pub(super) const ROLES: &[Role] = &[
                 ],
                 GET,
             ),
-            Rule::new(
-                SUBRESOURCES,
-                &[
-                    "virtualmachineinstances/pause",
-                    "virtualmachineinstances/unpause",
-                    "virtualmachineinstances/addvolume",
-                    "virtualmachineinstances/removevolume",
-                    "virtualmachineinstances/freeze",
-                    "virtualmachineinstances/unfreeze",
-                    "virtualmachineinstances/softreboot",
-                    "virtualmachineinstances/reset",
-                    "virtualmachineinstances/sev/setupsession",
-                    "virtualmachineinstances/sev/injectlaunchsecret",
-                    "virtualmachineinstances/evacuate/cancel",
-                ],
-                UPDATE,
-            ),
+            Rule::new(SUBRESOURCES, CHANGE_GUEST, UPDATE),
             Rule::new(SUBRESOURCES, &["virtualmachines/expand-spec", "virtualmachines/portforward"], GET),
-            Rule::new(
-                SUBRESOURCES,
-                &[
-                    "virtualmachines/start",
-                    "virtualmachines/stop",
-                    "virtualmachines/restart",
-                    "virtualmachines/addvolume",
-                    "virtualmachines/removevolume",
-                    "virtualmachines/memorydump",
-                    "virtualmachines/evacuate/cancel",
-                ],
-                UPDATE,
-            ),
+            Rule::new(SUBRESOURCES, CHANGE_MACHINE, UPDATE),
             Rule::new(SUBRESOURCES, &["expand-vm-spec"], UPDATE),
-            Rule::new(
-                CORE,
-                &["virtualmachines", "virtualmachineinstances", "virtualmachineinstancepresets", "virtualmachineinstancereplicasets"],
-                EDIT,
-            ),
+            Rule::new(CORE, MACHINES, EDIT),
             Rule::new(CORE, &["virtualmachineinstancemigrations"], READ),
-            Rule::new(
-                "snapshot.kubevirt.io",
-                &["virtualmachinesnapshots", "virtualmachinesnapshotcontents", "virtualmachinerestores"],
-                EDIT,
-            ),
+            Rule::new("snapshot.kubevirt.io", SNAPSHOTS, EDIT),
             Rule::new("backup.kubevirt.io", &["virtualmachinebackups", "virtualmachinebackuptrackers"], EDIT),
             Rule::new("export.kubevirt.io", &["virtualmachineexports"], EDIT),
             Rule::new("clone.kubevirt.io", &["virtualmachineclones"], EDIT),
-            Rule::new(
-                INSTANCETYPE,
-                &[
-                    "virtualmachineinstancetypes",
-                    "virtualmachineclusterinstancetypes",
-                    "virtualmachinepreferences",
-                    "virtualmachineclusterpreferences",
-                ],
-                EDIT,
-            ),
+            Rule::new(INSTANCETYPE, INSTANCETYPES, EDIT),
             Rule::new("pool.kubevirt.io", &["virtualmachinepools"], EDIT),
             Rule::new(CORE, &["kubevirts"], LOOK),
             Rule::new("migrations.kubevirt.io", &["migrationpolicies"], READ),
@@ -221,24 +160,11 @@ pub(super) const ROLES: &[Role] = &[
                 ],
                 READ,
             ),
-            Rule::new(
-                "snapshot.kubevirt.io",
-                &["virtualmachinesnapshots", "virtualmachinesnapshotcontents", "virtualmachinerestores"],
-                READ,
-            ),
+            Rule::new("snapshot.kubevirt.io", SNAPSHOTS, READ),
             Rule::new("backup.kubevirt.io", &["virtualmachinebackups", "virtualmachinebackuptrackers"], READ),
             Rule::new("export.kubevirt.io", &["virtualmachineexports"], READ),
             Rule::new("clone.kubevirt.io", &["virtualmachineclones"], READ),
-            Rule::new(
-                INSTANCETYPE,
-                &[
-                    "virtualmachineinstancetypes",
-                    "virtualmachineclusterinstancetypes",
-                    "virtualmachinepreferences",
-                    "virtualmachineclusterpreferences",
-                ],
-                READ,
-            ),
+            Rule::new(INSTANCETYPE, INSTANCETYPES, READ),
             Rule::new("pool.kubevirt.io", &["virtualmachinepools"], READ),
             Rule::new("migrations.kubevirt.io", &["migrationpolicies"], READ),
             Rule::new("plugin.kubevirt.io", &["plugins"], READ),
