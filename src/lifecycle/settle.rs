@@ -95,6 +95,4 @@ fn carry_out(store: &mut Store, log: &mut Log, plan: &[Action], told: impl Fn(&A
 }
 
 #[cfg(test)]
-mod histories;
-#[cfg(test)]
 mod tests;
