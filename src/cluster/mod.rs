@@ -19,6 +19,8 @@ mod limiter;
 mod queue;
 mod shutdown;
 mod store;
+#[cfg(test)]
+pub(crate) mod testing;
 mod watch;
 mod write;
 

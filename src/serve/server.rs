@@ -5,6 +5,10 @@
 //!                                                  │
 //!  stop: still accept (linger_time) ─▶ no more connections, end the idle ones (drain_time) ─▶ cut off
 //! ```
+//!
+//! While a stopping server still accepts, its answers by HTTP/1.1 ask clients to come by another connection, which leads
+//! to another server once load balancers know: only clients that say nothing still have theirs at the end. HTTP/2 has
+//! GOAWAY for that, which leaves no doubt which requests were taken.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -13,7 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use hyper::StatusCode;
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -65,7 +71,8 @@ impl<S: Service> Server<S> {
                 () = &mut stop => break,
                 (permit, accepted) = accepted => match accepted {
                     Ok((stream, address)) => {
-                        let connection = Connection { service: Arc::clone(&service), limits, draining: draining.clone() };
+                        let (draining, shutdown) = (draining.clone(), shutdown.clone());
+                        let connection = Connection { service: Arc::clone(&service), limits, draining, shutdown };
                         let tls = Arc::clone(&tls);
                         connections.spawn(async move {
                             connection.run(stream, address, &tls).await;
@@ -95,6 +102,7 @@ struct Connection<S> {
     service: Arc<S>,
     limits: Limits,
     draining: watch::Receiver<bool>,
+    shutdown: Shutdown,
 }
 
 impl<S: Service> Connection<S> {
@@ -114,10 +122,17 @@ impl<S: Service> Connection<S> {
         let peer = Peer { is_certified };
         let begun = Arc::new(AtomicBool::new(false));
         let (service, limits, seen) = (Arc::clone(&self.service), self.limits, Arc::clone(&begun));
+        let shutdown = self.shutdown.clone();
         let answer = service_fn(move |request: hyper::Request<Incoming>| {
             seen.store(true, Ordering::Relaxed);
-            let service = Arc::clone(&service);
-            async move { Ok::<_, Infallible>(answered(&*service, Request::new(request, peer, &limits)).await) }
+            let (service, shutdown) = (Arc::clone(&service), shutdown.clone());
+            async move {
+                let mut response = answered(&*service, Request::new(request, peer, &limits)).await;
+                if !is_h2 && shutdown.is_asked() && response.status() != StatusCode::SWITCHING_PROTOCOLS {
+                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
+                Ok::<_, Infallible>(response)
+            }
         });
         let io = TokioIo::new(stream);
         let ended = if is_h2 {

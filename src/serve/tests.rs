@@ -9,20 +9,16 @@ use hyper::body::Bytes;
 use hyper::client::conn::{http1, http2};
 use hyper::{Method, Request as HttpRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
-use rustls::sign::SingleCertAndKey;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::authority::{self, Known, Source};
-use super::certificates::{KeyFiles, common_name, provider, roots};
+use super::certificates::{KeyFiles, common_name, roots};
 use super::client::{Client, Opened};
-use super::testing::{Authority, Folder};
+use super::testing::{Authority, Folder, dial};
 use super::tls::{Clients, ServerTls, Settings};
 use super::websocket::{self, PLAIN};
 use super::{Limits, Request, Response, Server, Service, Shutdown, relay, reply, review};
@@ -64,6 +60,7 @@ struct Running {
     port: u16,
     authority: Authority,
     folder: Folder,
+    settings: watch::Sender<Settings>,
     shutdown: Shutdown,
     server: tokio::task::JoinHandle<()>,
 }
@@ -74,14 +71,14 @@ impl Running {
         authority.server(PEER).write(folder.path());
         std::fs::write(folder.path().join("ca.crt"), authority.pem()).unwrap();
         let clients = clients(&authority, &folder);
-        let (_, settings) = watch::channel(Settings::default());
-        let tls = ServerTls::follow(KeyFiles::of_secret(folder.path()), clients, settings);
+        let (settings, known) = watch::channel(Settings::default());
+        let tls = ServerTls::follow(KeyFiles::of_secret(folder.path()), clients, known);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let shutdown = Shutdown::new();
         let server = Server { listener, tls, service: Arc::new(Echo), limits };
         let server = tokio::spawn(server.run(shutdown.clone()));
-        Self { port, authority, folder, shutdown, server }
+        Self { port, authority, folder, settings, shutdown, server }
     }
 
     fn known(folder: &Folder) -> Known {
@@ -94,32 +91,23 @@ impl Running {
         known
     }
 
-    async fn dial(&self, name: Option<&str>, protocol: &[u8]) -> std::io::Result<TlsStream<TcpStream>> {
-        let roots = roots(self.authority.pem().as_bytes(), "test").unwrap();
-        let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().unwrap();
-        let builder = builder.with_root_certificates(roots);
-        let mut config = match name {
-            Some(name) => {
-                let folder = Folder::new("client");
-                self.authority.client(name).write(folder.path());
-                let pair = KeyFiles::of_secret(folder.path()).load().unwrap();
-                builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(pair)))
-            }
-            None => builder.with_no_client_auth(),
-        };
-        config.alpn_protocols = vec![protocol.to_vec()];
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).await?;
-        TlsConnector::from(Arc::new(config)).connect(ServerName::try_from("localhost").unwrap(), stream).await
+    async fn dial(&self, name: Option<&str>, protocol: &str) -> std::io::Result<TlsStream<TcpStream>> {
+        let folder = name.map(|name| {
+            let folder = Folder::new("client");
+            self.authority.client(name).write(folder.path());
+            folder
+        });
+        dial(self.port, &self.authority, folder.as_ref().map(Folder::path), protocol).await
     }
 
     /// The name in the certificate that a new connection is shown.
     async fn name(&self) -> String {
-        let stream = self.dial(None, b"http/1.1").await.unwrap();
+        let stream = self.dial(None, "http/1.1").await.unwrap();
         common_name(&stream.get_ref().1.peer_certificates().unwrap()[0]).unwrap()
     }
 
     async fn client(&self, name: Option<&str>) -> http1::SendRequest<Full<Bytes>> {
-        let (sender, connection) = http1::handshake(TokioIo::new(self.dial(name, b"http/1.1").await.unwrap())).await.unwrap();
+        let (sender, connection) = http1::handshake(TokioIo::new(self.dial(name, "http/1.1").await.unwrap())).await.unwrap();
         tokio::spawn(connection.with_upgrades());
         sender
     }
@@ -143,7 +131,7 @@ async fn both_versions_of_http_are_served_and_a_panic_is_an_answer() {
     assert!(code == 500 && body.contains("InternalError"), "{code} {body}");
     assert_eq!(text(client.send_request(post("/", "again")).await.unwrap()).await.1, "again");
 
-    let stream = TokioIo::new(running.dial(None, b"h2").await.unwrap());
+    let stream = TokioIo::new(running.dial(None, "h2").await.unwrap());
     let (mut client, connection) = http2::handshake(TokioExecutor::new(), stream).await.unwrap();
     tokio::spawn(connection);
     let request = HttpRequest::post("https://localhost/").body(Full::new(Bytes::from_static(b"two"))).unwrap();
@@ -163,7 +151,7 @@ async fn who_shows_a_certificate_must_show_a_good_one() {
     let asked = |name: Option<&'static str>| {
         let running = &running;
         async move {
-            let stream = running.dial(name, b"http/1.1").await.ok()?;
+            let stream = running.dial(name, "http/1.1").await.ok()?;
             let (mut client, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
             tokio::spawn(connection);
             let response = client.send_request(post("/certified", "")).await.ok()?;
@@ -221,24 +209,27 @@ async fn who_asks_for_no_websocket_gets_none() {
     assert!(refused.0 == 400 && refused.1.contains("WebSocket"), "{refused:?}");
 }
 
+/// Changes of the certificate, of the bundle that vouches for clients, and of the settings, while clients ask.
 #[tokio::test]
-async fn a_new_certificate_costs_no_request() {
-    let running = Arc::new(Running::start(Limits::default(), |_, _| Clients::Anyone).await);
-    let (done, failed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+async fn no_change_costs_a_request() {
+    let from_file = |_: &Authority, folder: &Folder| Clients::Optional(Running::known(folder));
+    let running = Arc::new(Running::start(Limits::default(), from_file).await);
+    Running::known_now(&running.folder).await;
+    let (done, failed, end) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Shutdown::new());
     let load: Vec<_> = (0..8)
         .map(|number| {
-            let (running, done, failed) = (Arc::clone(&running), Arc::clone(&done), Arc::clone(&failed));
+            let (running, done, failed, end) = (Arc::clone(&running), Arc::clone(&done), Arc::clone(&failed), end.clone());
             tokio::spawn(async move {
-                let mut client = running.client(None).await;
-                let until = tokio::time::Instant::now() + Duration::from_secs(5);
-                while tokio::time::Instant::now() < until {
+                let certificate = (number % 4 < 2).then_some(CALLER);
+                let mut client = running.client(certificate).await;
+                while !end.is_asked() {
                     // half of them with a connection for each request, as after a rollout
                     if number % 2 == 0 {
-                        client = running.client(None).await;
+                        client = running.client(certificate).await;
                     }
-                    let answer = client.send_request(post("/", "load")).await;
+                    let answer = client.send_request(post("/certified", "")).await;
                     let ok = match answer {
-                        Ok(response) => text(response).await == (200, "load".to_owned()),
+                        Ok(response) => text(response).await == (200, certificate.is_some().to_string()),
                         Err(_) => false,
                     };
                     if ok { &done } else { &failed }.fetch_add(1, Ordering::Relaxed);
@@ -254,10 +245,44 @@ async fn a_new_certificate_costs_no_request() {
     std::fs::write(running.folder.path().join("tls.crt"), &new.certificate).unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
     std::fs::write(running.folder.path().join("tls.key"), &new.key).unwrap();
+    let until_seen = async {
+        while running.name().await != "new" {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(PATIENCE, until_seen).await.expect("the new certificate is shown");
+
+    // another authority beside the first, as when authorities are exchanged
+    let other = Authority::new("other");
+    let stranger = Folder::new("stranger");
+    other.client("stranger").write(stranger.path());
+    let is_let_in = || async {
+        let stream = dial(running.port, &running.authority, Some(stranger.path()), "http/1.1").await.ok()?;
+        let (mut client, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
+        tokio::spawn(connection);
+        Some(text(client.send_request(post("/certified", "")).await.ok()?).await.1)
+    };
+    assert_eq!(is_let_in().await, None);
+    std::fs::write(running.folder.path().join("ca.crt"), other.pem() + &running.authority.pem()).unwrap();
+    let until_let_in = async {
+        while is_let_in().await.is_none() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(PATIENCE, until_let_in).await.expect("the new authority is believed");
+
+    let ciphers = vec!["TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256".to_owned()];
+    running.settings.send_replace(Settings { only_1_3: false, ciphers });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    running.settings.send_replace(Settings { only_1_3: true, ciphers: Vec::new() });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let stream = running.dial(None, "http/1.1").await.unwrap();
+    assert_eq!(stream.get_ref().1.protocol_version(), Some(rustls::ProtocolVersion::TLSv1_3));
+
+    end.ask();
     for worker in load {
         worker.await.unwrap();
     }
-    assert_eq!(running.name().await, "new");
     assert_eq!(text(kept.send_request(post("/", "kept")).await.unwrap()).await.1, "kept");
     assert_eq!(failed.load(Ordering::Relaxed), 0);
     assert!(done.load(Ordering::Relaxed) > 100, "{done:?}");
@@ -265,7 +290,7 @@ async fn a_new_certificate_costs_no_request() {
 
 /// What comes back for these bytes, until the server closes.
 async fn raw(running: &Running, bytes: &[u8]) -> String {
-    let mut stream = running.dial(None, b"http/1.1").await.unwrap();
+    let mut stream = running.dial(None, "http/1.1").await.unwrap();
     let _ = stream.write_all(bytes).await;
     let mut answer = Vec::new();
     let _ = timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("the server closes");
@@ -311,7 +336,7 @@ async fn nobody_takes_more_than_the_limits_give() {
 async fn more_connections_than_there_is_room_for_wait() {
     let limits = Limits { connections: 2, first_time: Duration::from_millis(500), ..Limits::default() };
     let running = Running::start(limits, |_, _| Clients::Anyone).await;
-    let _silent = [running.dial(None, b"http/1.1").await.unwrap(), running.dial(None, b"http/1.1").await.unwrap()];
+    let _silent = [running.dial(None, "http/1.1").await.unwrap(), running.dial(None, "http/1.1").await.unwrap()];
     let mut client = timeout(PATIENCE, running.client(None)).await.unwrap();
     assert_eq!(text(client.send_request(post("/", "room")).await.unwrap()).await.1, "room");
 }
@@ -322,14 +347,16 @@ async fn requests_that_have_begun_end_before_the_server_does() {
     let running = Running::start(limits, |_, _| Clients::Anyone).await;
     let mut idle = running.client(None).await;
     assert_eq!(text(idle.send_request(post("/", "one")).await.unwrap()).await.1, "one");
-    let mut slow = running.dial(None, b"http/1.1").await.unwrap();
+    let mut slow = running.dial(None, "http/1.1").await.unwrap();
     slow.write_all(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nha").await.unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;
     running.shutdown.ask();
-    // still there for those who have not heard
-    assert_eq!(text(idle.send_request(post("/", "two")).await.unwrap()).await.1, "two");
+    // still there for those who have not heard, who are asked to come by another connection
+    let answer = idle.send_request(post("/", "two")).await.unwrap();
+    assert_eq!(answer.headers()["connection"], "close");
+    assert_eq!(text(answer).await.1, "two");
     tokio::time::sleep(Duration::from_millis(400)).await;
-    assert!(running.dial(None, b"http/1.1").await.is_err());
+    assert!(running.dial(None, "http/1.1").await.is_err());
     slow.write_all(b"lf").await.unwrap();
     let mut answer = String::new();
     timeout(PATIENCE, slow.read_to_string(&mut answer)).await.unwrap().unwrap();

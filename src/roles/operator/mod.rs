@@ -16,6 +16,8 @@ mod observe;
 mod pass;
 mod report;
 mod service;
+#[cfg(test)]
+mod tests;
 mod trigger;
 
 use std::net::SocketAddr;

@@ -1,32 +1,26 @@
 //! The whole role in one process: an API server and a handler that say what a test wants, and the role between them.
 
-mod cluster;
+mod rollout;
 mod streams;
 mod subresources;
 mod webhooks;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Parser as _;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::client::conn::http1;
 use hyper::{Method, Request};
-use hyper_util::rt::TokioIo;
-use kube::Config;
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
-use rustls::sign::SingleCertAndKey;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsConnector;
+use tokio::task::JoinHandle;
 use tokio_rustls::client::TlsStream;
 
 use super::{Args, serve_on};
+use crate::cluster::testing::ApiServer;
 use crate::serve::Shutdown;
-use crate::serve::certificates::{KeyFiles, provider, roots};
-use crate::serve::testing::{Authority, Folder};
-use cluster::Cluster;
+use crate::serve::testing::{Authority, Folder, ask, dial};
 
 #[derive(clap::Parser)]
 struct Cli {
@@ -36,26 +30,40 @@ struct Cli {
 
 /// The role, its cluster, and what makes certificates for both.
 struct Role {
-    cluster: Arc<Cluster>,
+    cluster: Arc<ApiServer>,
     port: u16,
     folder: Folder,
     kubevirt: Authority,
     front_proxy: Authority,
+    shutdown: Shutdown,
+    served: JoinHandle<anyhow::Result<()>>,
 }
 
 const FRONT_PROXY: &str = "front-proxy-client";
 
 impl Role {
     /// Starts the role in a cluster with these objects, and waits until it is ready.
-    async fn start(objects: Value, handler_port: u16) -> Self {
+    async fn start(mut objects: Value, handler_port: u16) -> Self {
         let (kubevirt, front_proxy, folder) = (Authority::new("kubevirt-ca"), Authority::new("front-proxy-ca"), Folder::new("api"));
         let at = |name: &str| folder.path().join(name);
         kubevirt.server("virt-api").write(&at("server"));
         kubevirt.client("kubevirt.io:system:client:virt-handler").write(&at("client"));
         front_proxy.client(FRONT_PROXY).write(&at("front"));
         front_proxy.client("somebody").write(&at("other"));
-        let cluster = Cluster::start(objects, &kubevirt.pem(), &front_proxy.pem()).await;
-        let client = kube::Client::try_from(Config::new(cluster.url().parse().unwrap())).unwrap();
+        let names = json!([FRONT_PROXY]).to_string();
+        for (namespace, name, data) in [
+            ("kubevirt", "kubevirt-ca", json!({"ca-bundle": kubevirt.pem()})),
+            (
+                "kube-system",
+                "extension-apiserver-authentication",
+                json!({"requestheader-client-ca-file": front_proxy.pem(), "requestheader-allowed-names": names}),
+            ),
+        ] {
+            objects[format!("/api/v1/namespaces/{namespace}/configmaps/{name}")] = json!({"apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"namespace": namespace, "name": name, "resourceVersion": "1"}, "data": data});
+        }
+        let cluster = ApiServer::start(objects).await;
+        let client = cluster.client();
         let path = |folder: &str, file: &str| at(folder).join(file).display().to_string();
         let args = Cli::parse_from([
             "api",
@@ -69,8 +77,10 @@ impl Role {
         .args;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        tokio::spawn(async move { serve_on(listener, client, &args, Shutdown::new()).await });
-        let role = Self { cluster, port, folder, kubevirt, front_proxy };
+        let shutdown = Shutdown::new();
+        let asked = shutdown.clone();
+        let served = tokio::spawn(async move { serve_on(listener, client, &args, asked).await });
+        let role = Self { cluster, port, folder, kubevirt, front_proxy, shutdown, served };
         for _ in 0..200 {
             if role.ask(None, Method::GET, "/readyz", "").await.0 == 200 {
                 return role;
@@ -81,32 +91,17 @@ impl Role {
     }
 
     async fn dial(&self, certificate: Option<&str>) -> std::io::Result<TlsStream<TcpStream>> {
-        let roots = roots(self.kubevirt.pem().as_bytes(), "test").unwrap();
-        let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().unwrap();
-        let builder = builder.with_root_certificates(roots);
-        let config = match certificate {
-            Some(name) => {
-                let pair = KeyFiles::of_secret(&self.folder.path().join(name)).load().unwrap();
-                builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(pair)))
-            }
-            None => builder.with_no_client_auth(),
-        };
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).await?;
-        TlsConnector::from(Arc::new(config)).connect(ServerName::try_from("localhost").unwrap(), stream).await
+        let folder: Option<PathBuf> = certificate.map(|name| self.folder.path().join(name));
+        dial(self.port, &self.kubevirt, folder.as_deref(), "http/1.1").await
     }
 
     /// Asks as a user of the front proxy, or as nobody.
     async fn ask(&self, user: Option<&str>, method: Method, path: &str, body: &str) -> (u16, String) {
-        let stream = TokioIo::new(self.dial(user.map(|_| "front")).await.unwrap());
-        let (mut sender, connection) = http1::handshake(stream).await.unwrap();
-        tokio::spawn(connection);
         let mut request = Request::builder().method(method).uri(path).header("host", "localhost");
         if let Some(user) = user {
             request = request.header("x-remote-user", user).header("x-remote-group", "system:authenticated");
         }
-        let response = sender.send_request(request.body(Full::new(Bytes::from(body.to_owned()))).unwrap()).await.unwrap();
-        let code = response.status().as_u16();
-        let body = response.into_body().collect().await.unwrap().to_bytes();
-        (code, String::from_utf8_lossy(&body).into_owned())
+        let request = request.body(Full::new(Bytes::from(body.to_owned()))).unwrap();
+        ask(self.dial(user.map(|_| "front")).await.unwrap(), request).await
     }
 }

@@ -10,30 +10,24 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
+use kube::{Client, Config};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 /// The server.
-pub(super) struct Cluster {
+pub(crate) struct ApiServer {
     port: u16,
     objects: Value,
     written: Mutex<Vec<(String, Value)>>,
 }
 
-impl Cluster {
+impl ApiServer {
     /// Starts with objects by their paths, such as `/api/v1/namespaces/lab/pods/a`.
-    pub(super) async fn start(mut objects: Value, kubevirt: &str, front_proxy: &str) -> Arc<Self> {
-        let config_map = |namespace: &str, name: &str, data: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": namespace, "name": name, "resourceVersion": "1"}, "data": data});
-        objects["/api/v1/namespaces/kubevirt/configmaps/kubevirt-ca"] =
-            config_map("kubevirt", "kubevirt-ca", json!({"ca-bundle": kubevirt}));
-        let names = json!([super::FRONT_PROXY]).to_string();
-        let data = json!({"requestheader-client-ca-file": front_proxy, "requestheader-allowed-names": names});
-        objects["/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"] =
-            config_map("kube-system", "extension-apiserver-authentication", data);
+    pub(crate) async fn start(objects: Value) -> Arc<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let cluster = Arc::new(Self { port, objects, written: Mutex::default() });
-        let server = Arc::clone(&cluster);
+        let api_server = Arc::new(Self { port, objects, written: Mutex::default() });
+        let server = Arc::clone(&api_server);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let server = Arc::clone(&server);
@@ -44,15 +38,17 @@ impl Cluster {
                 tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), answer));
             }
         });
-        cluster
+        api_server
     }
 
-    pub(super) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+    /// A client of it.
+    pub(crate) fn client(&self) -> Client {
+        let url = format!("http://127.0.0.1:{}", self.port);
+        Client::try_from(Config::new(url.parse().unwrap())).unwrap()
     }
 
     /// What was written since the last time: method and path, and the body.
-    pub(super) fn written(&self) -> Vec<(String, Value)> {
+    pub(crate) fn written(&self) -> Vec<(String, Value)> {
         std::mem::take(&mut self.written.lock().unwrap())
     }
 
