@@ -56,7 +56,7 @@ pub struct VirtualMachineCloneSpec {
     pub new_mac_addresses: BTreeMap<String, String>,
     /// The serial number that the SMBIOS tables report. Unset: made up, if the source has one.
     #[api(name = "newSMBiosSerial")]
-    pub new_sm_bios_serial: Option<String>,
+    pub new_smbios_serial: Option<String>,
     /// Further changes: operations of a JSON patch, each as JSON.
     #[api(list = "atomic")]
     pub patches: Vec<String>,

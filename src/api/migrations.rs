@@ -34,7 +34,8 @@ pub struct MigrationPolicySpec {
     /// How much a migration may send, in bytes a second. 0: no limit.
     pub bandwidth_per_migration: Option<Quantity>,
     /// How many seconds a migration may take for each GiB of memory; not negative.
-    pub completion_timeout_per_gi_b: Option<i64>,
+    #[api(name = "completionTimeoutPerGiB")]
+    pub completion_timeout_per_gib: Option<i64>,
     /// How many milliseconds the guest may stand still at the switch; from 1 to 2000000.
     #[api(minimum = 1, maximum = 2_000_000)]
     pub max_downtime_ms: Option<u64>,

@@ -57,7 +57,7 @@ pub(super) fn configuration() -> KubeVirtConfiguration {
             node_drain_taint_key: Some("kubevirt.io/drain".to_owned()),
             bandwidth_per_migration: Some(Quantity::from_bytes(0)),
             progress_timeout: Some(MIGRATION_PATIENCE),
-            completion_timeout_per_gi_b: Some(MIGRATION_PATIENCE),
+            completion_timeout_per_gib: Some(MIGRATION_PATIENCE),
             utility_volumes_timeout: Some(MIGRATION_PATIENCE),
             max_downtime_ms: Some(900),
             unsafe_migration_override: Some(false),

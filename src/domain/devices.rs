@@ -45,7 +45,7 @@ pub(super) fn convert(guest: &Guest<'_>, threads: Option<IoThreads>) -> Result<D
         balloon: balloon::convert(guest),
         rng: devices.rng.as_ref().map(|_| Rng { model: guest.virtio, iommu: guest.uses_iommu(), address: None }),
         panics: devices.panic_devices.iter().map(|panic| Panic { model: panic.model.clone() }).collect(),
-        vsock: guest.vmi.status.vsockcid.map(|cid| Vsock { cid }),
+        vsock: guest.vmi.status.vsock_cid.map(|cid| Vsock { cid }),
     })
 }
 

@@ -93,8 +93,8 @@ fn deleting(status: &mut KubeVirtStatus, plan: &Plan, failure: Option<&str>) {
 }
 
 fn target(status: &mut KubeVirtStatus, installation: &Installation) {
-    status.target_kube_virt_version.clone_from(&installation.version);
-    status.target_kube_virt_registry.clone_from(&installation.registry);
+    status.target_kubevirt_version.clone_from(&installation.version);
+    status.target_kubevirt_registry.clone_from(&installation.registry);
     status.target_deployment_id.clone_from(&installation.id);
     status.target_deployment_config = json!({
         "id": installation.id,
@@ -141,7 +141,7 @@ fn installing(
     let waiting = if plan.waiting.is_empty() { missing.join(", ") } else { plan.waiting.join(", ") };
     let tail = if waiting.is_empty() { String::new() } else { format!("; waiting for {waiting}") };
     let (reason, is_available, message) = if is_update {
-        let from = &status.observed_kube_virt_version;
+        let from = &status.observed_kubevirt_version;
         (reason::UPDATING, true, format!("{from} is being replaced by {}{tail}", installation.version))
     } else {
         (reason::DEPLOYING, false, format!("{} is being installed{tail}", installation.version))
@@ -154,8 +154,8 @@ fn installing(
 /// Everything is there and runs.
 fn observed(status: &mut KubeVirtStatus) {
     status.phase = KubeVirtPhase::Deployed;
-    status.observed_kube_virt_version.clone_from(&status.target_kube_virt_version);
-    status.observed_kube_virt_registry.clone_from(&status.target_kube_virt_registry);
+    status.observed_kubevirt_version.clone_from(&status.target_kubevirt_version);
+    status.observed_kubevirt_registry.clone_from(&status.target_kubevirt_registry);
     status.observed_deployment_id.clone_from(&status.target_deployment_id);
     status.observed_deployment_config.clone_from(&status.target_deployment_config);
     const MESSAGE: &str = "every component is ready";
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(said, three("AllComponentsReady", ["True", "False", "False"]));
         let status = &kubevirt.status;
         assert_eq!((status.phase.as_str(), status.observed_generation), ("Deployed", Some(7)));
-        assert_eq!((status.observed_kube_virt_version.as_str(), &status.observed_deployment_id), ("v1.9.0", &status.target_deployment_id));
+        assert_eq!((status.observed_kubevirt_version.as_str(), &status.observed_deployment_id), ("v1.9.0", &status.target_deployment_id));
 
         // what is mended while all runs
         let said = step(&mut kubevirt, json!({}), &busy, &ready(&ALL), None);
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(said, three("UpdateInProgress", ["True", "True", "True"]));
         let said = step(&mut kubevirt, update, &Plan::default(), &ready(&ALL), None);
         assert_eq!(said, three("AllComponentsReady", ["True", "False", "False"]));
-        assert_eq!(kubevirt.status.observed_kube_virt_version, "v2");
+        assert_eq!(kubevirt.status.observed_kubevirt_version, "v2");
     }
 
     #[test]

@@ -33,7 +33,13 @@ fn number(text: &str) -> Result<Option<Number>, String> {
     if !float {
         return Ok(None);
     }
-    Ok(plain.parse::<f64>().ok().and_then(Number::from_f64))
+    Ok(plain.parse::<f64>().ok().and_then(decimal))
+}
+
+/// A number with a fraction, or a whole one without: kubectl and API servers pass `2.0` on as `2`.
+fn decimal(value: f64) -> Option<Number> {
+    let whole = (value.fract() == 0.0).then(|| value.to_string().parse::<i64>().ok()).flatten();
+    whole.map(Number::from).or_else(|| Number::from_f64(value))
 }
 
 fn integer(text: &str) -> Option<Number> {
@@ -75,8 +81,11 @@ mod tests {
             ("1_000", json!(1000)),
             ("18446744073709551615", json!(18_446_744_073_709_551_615_u64)),
             ("1.5", json!(1.5)),
-            ("1e3", json!(1000.0)),
-            ("089", json!(89.0)),
+            ("1e3", json!(1000)),
+            ("2.0", json!(2)),
+            ("-0.0", json!(0)),
+            ("1e20", json!(1e20)),
+            ("089", json!(89)),
             ("1Gi", json!("1Gi")),
             ("1.2.3.4", json!("1.2.3.4")),
             ("52:54:00:12:34:56", json!("52:54:00:12:34:56")),

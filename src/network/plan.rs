@@ -221,7 +221,7 @@ impl Planner<'_> {
         for address_of_pod in link.global() {
             let private = match address_of_pod {
                 IpAddr::V4(_) => address("vmNetworkCIDR", PrivateNetwork::ipv4(&pod.vm_network_cidr))?,
-                IpAddr::V6(_) => address("vmIPv6NetworkCIDR", PrivateNetwork::ipv6(&pod.vm_i_pv6_network_cidr))?,
+                IpAddr::V6(_) => address("vmIPv6NetworkCIDR", PrivateNetwork::ipv6(&pod.vm_ipv6_network_cidr))?,
             };
             families.push((address_of_pod, private));
         }

@@ -57,7 +57,7 @@ pub fn render(
         None => keep_off_own_pods(affinity, vmi.metadata.uid.as_deref().unwrap_or_default()),
     }
     select_nodes(spec, vmi, migration, source, abroad)?;
-    let matched = config.spec().migrations.as_ref().and_then(|m| m.match_se_linux_level_on_migration) != Some(false);
+    let matched = config.spec().migrations.as_ref().and_then(|m| m.match_selinux_level_on_migration) != Some(false);
     if matched {
         let selinux = abroad.map_or(&vmi.status.selinux_context, |source| &source.selinux_context);
         match_level(spec, selinux)?;

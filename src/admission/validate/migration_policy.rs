@@ -9,7 +9,7 @@ use crate::config::Gate;
 pub fn judge(policy: &MigrationPolicy, old: Option<&MigrationPolicy>, request: &Request, findings: &mut Findings) {
     let (spec, old) = (&policy.spec, old.map(|old| &old.spec));
     let path = Path::new("spec");
-    if spec.completion_timeout_per_gi_b.is_some_and(|seconds| seconds < 0) {
+    if spec.completion_timeout_per_gib.is_some_and(|seconds| seconds < 0) {
         findings.deny(Cause::invalid(path.key("completionTimeoutPerGiB"), "a timeout is not negative"));
     }
     if spec.bandwidth_per_migration.as_ref().is_some_and(|bandwidth| bandwidth.nanos() < 0) {

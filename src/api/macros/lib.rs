@@ -6,6 +6,7 @@
 //! - JSON names are the camelCase of the field's name (a trailing `_` is dropped), or `#[api(name = "…")]`;
 //! - an empty value (absent, `null`, `""`, `0`, `false`, `[]`, `{}`) is left out, unless the field is
 //!   `required` (the schema demands it) or `always` (written even when it is empty, as a struct by value is);
+//! - an integer may be written with a fraction of zero (`2.0`), as an API server takes it;
 //! - unknown fields are ignored here; the schema reports them.
 //!
 //! On an enum whose variants are written `Name = "wire"`, it makes an *open* enumeration: one more variant

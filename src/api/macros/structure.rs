@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream as Tokens;
 use quote::quote;
-use syn::{Error, Fields, ItemStruct, Result, Type};
+use syn::{Error, Fields, GenericArgument, ItemStruct, PathArguments, Result, Type};
 
 use crate::field::{Markers, documentation};
 
@@ -29,13 +29,18 @@ pub(crate) fn expand(markers: &Markers, mut item: ItemStruct) -> Result<Tokens> 
         if is_named(&field.ty, &["f32", "f64"]) {
             field.attrs.push(syn::parse_quote!(#[serde(serialize_with = "crate::wire::float")]));
         }
+        let reader = integer_reader(&field.ty);
         if is_named(&field.ty, &["Option"]) {
             field.attrs.push(syn::parse_quote!(#[serde(default)]));
+            if let Some(reader) = reader {
+                field.attrs.push(syn::parse_quote!(#[serde(deserialize_with = #reader)]));
+            }
             if !keep_empty {
                 field.attrs.push(syn::parse_quote!(#[serde(skip_serializing_if = "Option::is_none")]));
             }
         } else {
-            field.attrs.push(syn::parse_quote!(#[serde(default, deserialize_with = "crate::wire::nullable")]));
+            let reader = reader.unwrap_or("crate::wire::nullable");
+            field.attrs.push(syn::parse_quote!(#[serde(default, deserialize_with = #reader)]));
             if !keep_empty {
                 field.attrs.push(syn::parse_quote!(#[serde(skip_serializing_if = "crate::wire::is_empty")]));
             }
@@ -52,6 +57,20 @@ pub(crate) fn expand(markers: &Markers, mut item: ItemStruct) -> Result<Tokens> 
             }
         }
     })
+}
+
+/// What reads a field of integers as an API server does.
+fn integer_reader(ty: &Type) -> Option<&'static str> {
+    const INTEGERS: [&str; 8] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
+    if is_named(ty, &INTEGERS) {
+        return Some("crate::wire::integer");
+    }
+    let Type::Path(path) = ty else { return None };
+    let outer = path.path.segments.last()?;
+    let PathArguments::AngleBracketed(arguments) = &outer.arguments else { return None };
+    let Some(GenericArgument::Type(inner)) = arguments.args.last() else { return None };
+    let readers = [("Option", "crate::wire::optional_integer"), ("Vec", "crate::wire::integers"), ("BTreeMap", "crate::wire::integer_map")];
+    readers.iter().find(|(name, _)| outer.ident == name && is_named(inner, &INTEGERS)).map(|(_, reader)| *reader)
 }
 
 fn is_named(ty: &Type, names: &[&str]) -> bool {

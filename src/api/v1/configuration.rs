@@ -430,7 +430,8 @@ pub struct MigrationConfiguration {
     /// How much a migration may send, in bytes a second. 0 (default): no limit.
     pub bandwidth_per_migration: Option<Quantity>,
     /// How many seconds a migration may take for each GiB of memory. Default: 150.
-    pub completion_timeout_per_gi_b: Option<i64>,
+    #[api(name = "completionTimeoutPerGiB")]
+    pub completion_timeout_per_gib: Option<i64>,
     /// How many milliseconds the guest may stand still at the switch; from 1 to 2000000. Default: 900.
     #[api(minimum = 1, maximum = 2_000_000)]
     pub max_downtime_ms: Option<u64>,
@@ -452,7 +453,7 @@ pub struct MigrationConfiguration {
     pub network: Option<String>,
     /// Whether the target's launcher has the SELinux level of the source's. Default: true.
     #[api(name = "matchSELinuxLevelOnMigration")]
-    pub match_se_linux_level_on_migration: Option<bool>,
+    pub match_selinux_level_on_migration: Option<bool>,
 }
 
 /// How the images of container disks are looked at.

@@ -208,18 +208,22 @@ pub struct KubeVirtStatus {
     /// The version of the operator.
     pub operator_version: String,
     /// The registry that is being installed from.
-    pub target_kube_virt_registry: String,
+    #[api(name = "targetKubeVirtRegistry")]
+    pub target_kubevirt_registry: String,
     /// The version that is being installed.
-    pub target_kube_virt_version: String,
+    #[api(name = "targetKubeVirtVersion")]
+    pub target_kubevirt_version: String,
     /// The settings that are being installed, as JSON.
     pub target_deployment_config: String,
     /// A checksum of what is being installed.
     #[api(name = "targetDeploymentID")]
     pub target_deployment_id: String,
     /// The registry that all is installed from.
-    pub observed_kube_virt_registry: String,
+    #[api(name = "observedKubeVirtRegistry")]
+    pub observed_kubevirt_registry: String,
     /// The version that is installed.
-    pub observed_kube_virt_version: String,
+    #[api(name = "observedKubeVirtVersion")]
+    pub observed_kubevirt_version: String,
     /// The settings that are installed, as JSON.
     pub observed_deployment_config: String,
     /// A checksum of what is installed.

@@ -184,7 +184,7 @@ pub struct PodNetwork {
     pub vm_network_cidr: String,
     /// The private IPv6 network of the guest behind masquerade. Default: fd10:0:2::/120.
     #[api(name = "vmIPv6NetworkCIDR")]
-    pub vm_i_pv6_network_cidr: String,
+    pub vm_ipv6_network_cidr: String,
 }
 
 /// A network that Multus attaches.

@@ -263,7 +263,8 @@ pub struct VmimConfigurationOptions {
     /// How much it may send, in bytes a second. 0: no limit.
     pub bandwidth_per_migration: Option<Quantity>,
     /// How many seconds it may take for each GiB of memory.
-    pub completion_timeout_per_gi_b: Option<i64>,
+    #[api(name = "completionTimeoutPerGiB")]
+    pub completion_timeout_per_gib: Option<i64>,
     /// How many milliseconds the guest may stand still at the switch; from 1 to 2000000.
     #[api(minimum = 1, maximum = 2_000_000)]
     pub max_downtime_ms: Option<u64>,
@@ -284,7 +285,7 @@ pub struct VmimConfigurationOptions {
     pub network: Option<String>,
     /// Whether the target's launcher has the SELinux level of the source's.
     #[api(name = "matchSELinuxLevelOnMigration")]
-    pub match_se_linux_level_on_migration: Option<bool>,
+    pub match_selinux_level_on_migration: Option<bool>,
     /// Settings that may change or go.
     pub experimental: Option<ExperimentalMigrationOptions>,
 }

@@ -129,7 +129,7 @@ pub struct VirtualMachineStartFailure {
     pub consecutive_fail_count: i64,
     /// The UID of the instance that failed last.
     #[api(name = "lastFailedVMIUID")]
-    pub last_failed_vmiuid: String,
+    pub last_failed_vmi_uid: String,
     /// When it is tried again.
     pub retry_after_timestamp: Option<Time>,
 }

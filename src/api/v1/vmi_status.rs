@@ -74,7 +74,7 @@ pub struct VirtualMachineInstanceStatus {
     pub runtime_user: u64,
     /// The number of its VSOCK device; from 3.
     #[api(name = "VSOCKCID", format = "int64", minimum = 0, maximum = 4_294_967_295)]
-    pub vsockcid: Option<u32>,
+    pub vsock_cid: Option<u32>,
     /// The SELinux context of its launcher.
     pub selinux_context: String,
     /// The machine type that it got.

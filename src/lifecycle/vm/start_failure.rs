@@ -33,13 +33,13 @@ pub(super) fn report(pass: &mut Pass<'_>) {
     };
     let uid = instance.metadata.uid.clone().unwrap_or_default();
     let before = pass.machine.status.start_failure.as_ref();
-    if before.is_some_and(|f| f.last_failed_vmiuid == uid) {
+    if before.is_some_and(|f| f.last_failed_vmi_uid == uid) {
         return;
     }
     let count = before.map_or(0, |f| f.consecutive_fail_count).saturating_add(1);
     let retry = pass.now.saturating_add(SignedDuration::from_secs(delay_seconds(count, &uid))).ok().map(Time);
     pass.machine.status.start_failure =
-        Some(StartFailure { consecutive_fail_count: count, last_failed_vmiuid: uid, retry_after_timestamp: retry });
+        Some(StartFailure { consecutive_fail_count: count, last_failed_vmi_uid: uid, retry_after_timestamp: retry });
 }
 
 fn has_run(instance: &VirtualMachineInstance) -> bool {

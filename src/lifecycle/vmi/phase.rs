@@ -143,8 +143,8 @@ fn hand_over(pass: &mut Pass<'_>, pod: &k8s_openapi::api::core::v1::Pod) {
     if pods::annotation(pod, names::MIGRATION_TRANSPORT_UNIX_ANNOTATION).is_some() {
         status.migration_transport = Transport::Unix;
     }
-    if pass.instance.spec.domain.devices.autoattach_vsock == Some(true) && status.vsockcid.is_none() {
-        status.vsockcid = pass.observed.free_vsock_address;
+    if pass.instance.spec.domain.devices.autoattach_vsock == Some(true) && status.vsock_cid.is_none() {
+        status.vsock_cid = pass.observed.free_vsock_address;
     }
 }
 

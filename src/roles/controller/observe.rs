@@ -224,10 +224,10 @@ impl Controller {
 
     /// An address on the virtual socket for an instance that wants one.
     fn free_vsock_address(&self, instance: &VirtualMachineInstance) -> Option<u32> {
-        if instance.spec.domain.devices.autoattach_vsock != Some(true) || instance.status.vsockcid.is_some() {
+        if instance.spec.domain.devices.autoattach_vsock != Some(true) || instance.status.vsock_cid.is_some() {
             return None;
         }
-        let taken: BTreeSet<u32> = self.stores.instances.all().iter().filter_map(|i| i.status.vsockcid).collect();
+        let taken: BTreeSet<u32> = self.stores.instances.all().iter().filter_map(|i| i.status.vsock_cid).collect();
         // Begin somewhere else for each guest, so that two which start at once don't take the same.
         let begin = instance
             .metadata

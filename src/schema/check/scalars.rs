@@ -105,11 +105,11 @@ impl Walk {
     }
 }
 
-/// Whether a number is whole, as an API server sees it: `2.0` is, what takes more than 64 bits with its sign is not.
+/// Whether a number is whole, as an API server sees it: `2.0` is, as long as doubles can tell whole numbers apart; what takes
+/// more than 64 bits with its sign is not.
 fn is_whole(number: &Number) -> bool {
-    #[allow(clippy::cast_precision_loss, reason = "the limit is a power of two")]
-    let limit = i64::MIN as f64;
-    number.is_i64() || number.as_f64().is_some_and(|n| n.fract() == 0.0 && (limit..-limit).contains(&n))
+    const LARGEST: f64 = 9_007_199_254_740_991.0;
+    number.is_i64() || number.as_f64().is_some_and(|n| n.fract() == 0.0 && n.abs() <= LARGEST)
 }
 
 fn wanted(node: &Node) -> &'static str {
