@@ -22,6 +22,16 @@ where
     Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
+/// Reads a list; an item that is `null` is the empty one, as it is for Go.
+pub(crate) fn items<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    let list = Option::<Vec<Option<T>>>::deserialize(deserializer)?.unwrap_or_default();
+    Ok(list.into_iter().map(Option::unwrap_or_default).collect())
+}
+
 /// The largest whole number that an API server takes with a fraction (of zero): beyond it not every one can be told apart.
 const LARGEST: f64 = 9_007_199_254_740_991.0;
 
@@ -105,6 +115,13 @@ mod tests {
         text: &'de str,
     ) -> Result<T, String> {
         read(&mut serde_json::Deserializer::from_str(text)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_item_that_is_null_is_the_empty_one() {
+        for (text, value) in [("null", vec![]), ("[]", vec![]), (r#"[null, "a"]"#, vec![String::new(), "a".to_owned()])] {
+            assert_eq!(read(|d| items::<_, String>(d), text), Ok(value), "{text}");
+        }
     }
 
     #[test]

@@ -39,7 +39,10 @@ pub(crate) fn expand(markers: &Markers, mut item: ItemStruct) -> Result<Tokens> 
                 field.attrs.push(syn::parse_quote!(#[serde(skip_serializing_if = "Option::is_none")]));
             }
         } else {
-            let reader = reader.unwrap_or("crate::wire::nullable");
+            // There is no empty condition of Kubernetes' own type.
+            let has_empty_items = is_named(&field.ty, &["Vec"]) && !item_type(&field.ty).is_some_and(|item| is_named(item, &["Condition"]));
+            let usual = if has_empty_items { "crate::wire::items" } else { "crate::wire::nullable" };
+            let reader = reader.unwrap_or(usual);
             field.attrs.push(syn::parse_quote!(#[serde(default, deserialize_with = #reader)]));
             if !keep_empty {
                 field.attrs.push(syn::parse_quote!(#[serde(skip_serializing_if = "crate::wire::is_empty")]));
@@ -65,12 +68,19 @@ fn integer_reader(ty: &Type) -> Option<&'static str> {
     if is_named(ty, &INTEGERS) {
         return Some("crate::wire::integer");
     }
-    let Type::Path(path) = ty else { return None };
-    let outer = path.path.segments.last()?;
-    let PathArguments::AngleBracketed(arguments) = &outer.arguments else { return None };
-    let Some(GenericArgument::Type(inner)) = arguments.args.last() else { return None };
+    let item = item_type(ty)?;
     let readers = [("Option", "crate::wire::optional_integer"), ("Vec", "crate::wire::integers"), ("BTreeMap", "crate::wire::integer_map")];
-    readers.iter().find(|(name, _)| outer.ident == name && is_named(inner, &INTEGERS)).map(|(_, reader)| *reader)
+    readers.iter().find(|(name, _)| is_named(ty, &[*name]) && is_named(item, &INTEGERS)).map(|(_, reader)| *reader)
+}
+
+/// What a list, a map or an option holds.
+fn item_type(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else { return None };
+    match arguments.args.last() {
+        Some(GenericArgument::Type(item)) => Some(item),
+        _ => None,
+    }
 }
 
 fn is_named(ty: &Type, names: &[&str]) -> bool {

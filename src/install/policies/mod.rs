@@ -156,7 +156,7 @@ mod tests {
             .filter(|object| whole.iter().any(|name| object["metadata"]["name"] == *name))
             .collect();
         for (file, made) in [("out.rules.txt", rules), ("out.objects.json", format!("{:#}\n", Value::Array(objects)))] {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/install/policies").join(file);
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/policies").join(file);
             if std::env::var_os("UPDATE_GOLDEN").is_some() {
                 fs::write(&path, &made).unwrap();
             }
