@@ -32,6 +32,16 @@ where
     Ok(list.into_iter().map(Option::unwrap_or_default).collect())
 }
 
+/// Reads a map; a value that is `null` is the empty one, as it is for Go.
+pub(crate) fn values<'de, D, T>(deserializer: D) -> Result<BTreeMap<String, T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    let map = Option::<BTreeMap<String, Option<T>>>::deserialize(deserializer)?.unwrap_or_default();
+    Ok(map.into_iter().map(|(key, value)| (key, value.unwrap_or_default())).collect())
+}
+
 /// The largest whole number that an API server takes with a fraction (of zero): beyond it not every one can be told apart.
 const LARGEST: f64 = 9_007_199_254_740_991.0;
 
@@ -121,6 +131,15 @@ mod tests {
     fn an_item_that_is_null_is_the_empty_one() {
         for (text, value) in [("null", vec![]), ("[]", vec![]), (r#"[null, "a"]"#, vec![String::new(), "a".to_owned()])] {
             assert_eq!(read(|d| items::<_, String>(d), text), Ok(value), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_null_is_the_empty_one() {
+        let map =
+            |pairs: &[(&str, &str)]| pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect::<BTreeMap<_, _>>();
+        for (text, value) in [("null", map(&[])), ("{}", map(&[])), (r#"{"a": null, "b": "c"}"#, map(&[("a", ""), ("b", "c")]))] {
+            assert_eq!(read(|d| values::<_, String>(d), text), Ok(value), "{text}");
         }
     }
 

@@ -41,7 +41,11 @@ pub(crate) fn expand(markers: &Markers, mut item: ItemStruct) -> Result<Tokens> 
         } else {
             // There is no empty condition of Kubernetes' own type.
             let has_empty_items = is_named(&field.ty, &["Vec"]) && !item_type(&field.ty).is_some_and(|item| is_named(item, &["Condition"]));
-            let usual = if has_empty_items { "crate::wire::items" } else { "crate::wire::nullable" };
+            let usual = match () {
+                () if has_empty_items => "crate::wire::items",
+                () if is_named(&field.ty, &["BTreeMap"]) => "crate::wire::values",
+                () => "crate::wire::nullable",
+            };
             let reader = reader.unwrap_or(usual);
             field.attrs.push(syn::parse_quote!(#[serde(default, deserialize_with = #reader)]));
             if !keep_empty {

@@ -94,7 +94,8 @@ pub fn plan(observed: &Observed, lifetimes: &Lifetimes, namespace: &str, now: Ti
             let Some(signer) = signer.filter(|_| !is_other) else { return true };
             let settled = SETTLED.min(lifetimes.leaf.renew_before / 2);
             let is_new = now < after(authority.not_before, BACKDATED + settled);
-            let may_wait = is_new && signer.key != authority.key && leaf.not_after > after(now, settled);
+            // whoever looks half as often as certificates are renewed still comes back in time
+            let may_wait = is_new && signer.key != authority.key && leaf.not_after > after(now, lifetimes.leaf.renew_before / 2);
             is_due(leaf, &lifetimes.leaf, Some(signer), now) && !may_wait
         }
     };

@@ -115,7 +115,7 @@ async fn the_installation_is_judged() {
     let at = "/apis/kubevirt.io/v1/namespaces/lab/virtualmachineinstances/vm";
     let (empty, busy) = (Running::start(json!({})).await, Running::start(json!({KUBEVIRT: kubevirt(blocked), at: instance})).await);
     let mut faulty = kubevirt(blocked);
-    faulty["spec"]["configuration"] = json!({"evictionStrategy": "Sometimes"});
+    faulty["spec"]["configuration"] = json!({"tlsConfiguration": {"minTLSVersion": "VersionTLS13", "ciphers": ["TLS_AES_128_GCM_SHA256"]}});
     let nothing = Value::Null;
     for (running, path, object, old, allowed) in [
         (&empty, path::KUBEVIRT_VALIDATE_CREATE, kubevirt(blocked), nothing.clone(), true),

@@ -70,9 +70,22 @@ proptest! {
             let mut left = at % 200;
             exchange(&mut document, &mut left, &value);
             let good = check(kind.kind, &document).iter().all(|f| f.is_warning() || f.kind == FaultKind::Rule);
+            drop_nulls(&mut document);
             let decoded = (kind.recode)(document.clone());
             prop_assert!(!good || decoded.is_ok(), "{}: {:?}: {document}", kind.kind, decoded);
         }
+    }
+}
+
+/// As an API server does before it hands an object on; Kubernetes' own types take no null in a map.
+fn drop_nulls(document: &mut Value) {
+    match document {
+        Value::Object(map) => {
+            map.retain(|_, value| !value.is_null());
+            map.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
     }
 }
 
