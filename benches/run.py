@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """The figures that README quotes, measured on this machine. Uses Python's standard library only.
 
-    benches/run.py [--minutes N]      N: how long the guest runs for the memory figure (default 1; an hour shows growth)
+    benches/run.py [--minutes N] [PART …]
+
+N: how long the guest runs for the memory figure (default 1; an hour shows growth). PART: program, crate, decisions,
+reviews, start or memory; all of them unless told.
 
 KUBEVIRT_RS names the binary, which should be the release build. Where a figure has two sides, both are measured in
 this run and the ratio or difference is printed, since machines are noisy.
@@ -63,7 +66,7 @@ def memory(pid, key="VmRSS"):
     return 0.0
 
 
-def help_figures():
+def program_figures():
     times = []
     for _ in range(21):
         begin = time.perf_counter()
@@ -74,6 +77,27 @@ def help_figures():
     say("kubevirt-rs --help, time", f"{median(times) * 1000:.1f} ms", "at most 20 ms")
     say("kubevirt-rs --help, memory", f"{int(peak) / MIB:.1f} MB", "at most 8 MB")
     say("binary, stripped", f"{os.path.getsize(BINARY) / 1e6:.1f} MB", "at most 35 MB")
+    times = []
+    for _ in range(21):
+        begin = time.perf_counter()
+        subprocess.run([BINARY, "schema", "crds"], check=True, stdout=subprocess.DEVNULL)
+        times.append(time.perf_counter() - begin)
+    say("kubevirt-rs schema crds", f"{median(times) * 1000:.1f} ms", "at most 50 ms")
+
+
+def crate_figures():
+    """The crate of the types with all that it depends on, from sources that have been downloaded."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["cargo", "build", "--locked", "--offline", "--package", "kubevirt-api", "--target-dir", folder]
+        subprocess.run(["cargo", "fetch", "--locked", "--quiet"], check=True, cwd=ROOT)
+        begin = time.monotonic()
+        subprocess.run(command, check=True, cwd=ROOT, stderr=subprocess.DEVNULL)
+        say("kubevirt-api with its dependencies, built from nothing", f"{time.monotonic() - begin:.0f} s", "")
+        subprocess.run(["cargo", "clean", "--locked", "--offline", "--package", "kubevirt-api", "--package", "kubevirt-api-macros",
+                        "--target-dir", folder], check=True, cwd=ROOT, stderr=subprocess.DEVNULL)
+        begin = time.monotonic()
+        subprocess.run(command, check=True, cwd=ROOT, stderr=subprocess.DEVNULL)
+        say("kubevirt-api, its dependencies built before", f"{time.monotonic() - begin:.0f} s", "at most 90 s")
 
 
 def decision_figures():
@@ -101,6 +125,18 @@ def decision_figures():
         say(name, f"{figure:,.0f} / s", wanted[name])
     say("the same decoding by KubeVirt's client library", f"{theirs:,.0f} / s", "")
     say("our decoding against it", f"{ours['decode and encode a VirtualMachine'] / theirs:.1f} times", "at least 4 times")
+
+
+def reviews_figures():
+    """The api role over HTTPS; the clients share its processors."""
+    command = ["cargo", "bench", "--locked", "--bench", "reviews"]
+    environment = {**os.environ, **libvirt(), "KUBEVIRT_RS": BINARY}
+    out = subprocess.run(command, check=True, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True).stdout
+    figures = json.loads(next(line for line in out.splitlines() if line.startswith("{")))
+    before, after = figures["ownMegabytes"]
+    say("reviews over HTTPS", f"{figures['perSecond']:,} / s", "at least 3 000")
+    say("of them 99 % within", f"{figures['p99Milliseconds']:.2f} ms", "below 5 ms")
+    say(f"memory of its own before and after {figures['reviews']:,} reviews", f"{before}, {after} MB", "flat")
 
 
 def libvirt():
@@ -206,12 +242,21 @@ def memory_figures(image, minutes):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=1)
+    parser.add_argument("parts", nargs="*", metavar="PART")
     arguments = parser.parse_args()
-    image = tiny()
-    help_figures()
-    decision_figures()
-    start_figures(image)
-    memory_figures(image, arguments.minutes)
+    parts = {
+        "program": program_figures,
+        "crate": crate_figures,
+        "decisions": decision_figures,
+        "reviews": reviews_figures,
+        "start": lambda: start_figures(tiny()),
+        "memory": lambda: memory_figures(tiny(), arguments.minutes),
+    }
+    unknown = set(arguments.parts) - parts.keys()
+    if unknown:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; a part is one of {', '.join(parts)}")
+    for name in arguments.parts or parts:
+        parts[name]()
 
 
 if __name__ == "__main__":

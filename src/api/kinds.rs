@@ -39,7 +39,7 @@ impl Kind {
 }
 
 fn recode<T: serde::Serialize + serde::de::DeserializeOwned>(document: Value) -> Result<Value, serde_json::Error> {
-    serde_json::to_value(serde_json::from_value::<T>(document)?)
+    serde_json::to_value(T::deserialize(&document)?)
 }
 
 macro_rules! scoped {

@@ -64,7 +64,7 @@ struct State {
 struct Packed {
     version: u64,
     uid: Box<str>,
-    text: Box<[u8]>,
+    text: Box<str>,
     /// By what the object is found, for each index.
     by: Box<[Box<[Box<str>]>]>,
 }
@@ -175,7 +175,7 @@ impl<K: Object> Store<K> {
         object.meta_mut().managed_fields = None;
         (self.trim)(&mut object);
         let uid: Box<str> = object.meta().uid.as_deref().unwrap_or_default().into();
-        let text = serde_json::to_vec(&object).ok()?.into_boxed_slice();
+        let text = serde_json::to_string(&object).ok()?.into_boxed_str();
         let by: Box<[Box<[Box<str>]>]> =
             self.indices.iter().map(|index| (index.of)(&object).into_iter().map(String::into_boxed_str).collect()).collect();
         {
@@ -257,7 +257,7 @@ pub(super) fn version(meta: &ObjectMeta) -> u64 {
 
 fn unpack<K: Object>(packed: &Packed) -> Option<K> {
     // It was made from a `K`, so it is one.
-    serde_json::from_slice(&packed.text).inspect_err(|error| tracing::error!(%error, "read a stored {}", K::kind(&()))).ok()
+    serde_json::from_str(&packed.text).inspect_err(|error| tracing::error!(%error, "read a stored {}", K::kind(&()))).ok()
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ impl<'de, K: Object> Deserialize<'de> for Lenient<K> {
         }
         let name = |field: &str| value.pointer(field).and_then(Value::as_str).unwrap_or_default().to_owned();
         let key = Key::new(&name("/metadata/namespace"), &name("/metadata/name"));
-        Ok(Self(K::deserialize(value).map_err(|error| format!("{key}: {error}"))))
+        Ok(Self(K::deserialize(&value).map_err(|error| format!("{key}: {error}"))))
     }
 }
 

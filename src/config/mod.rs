@@ -59,7 +59,7 @@ impl ClusterConfig {
         let form = |error: serde_json::Error| ConfigError::Form(error.to_string());
         let mut value = serde_json::to_value(defaults::configuration()).map_err(form)?;
         overlay(&mut value, serde_json::to_value(settings).map_err(form)?);
-        let spec = serde_json::from_value(value).map_err(form)?;
+        let spec = serde::Deserialize::deserialize(&value).map_err(form)?;
         check(&spec)?;
         Ok(Self::effective(spec))
     }

@@ -153,6 +153,6 @@ fn change<T: Serialize + DeserializeOwned>(kind: &'static str, object: Option<&m
     let conflict = |why: String| StoreError::Conflict(kind, why);
     let mut value = serde_json::to_value(&*object).map_err(|e| conflict(e.to_string()))?;
     patch.apply(&mut value).map_err(|e| conflict(e.to_string()))?;
-    *object = serde_json::from_value(value).map_err(|e| conflict(e.to_string()))?;
+    *object = serde::Deserialize::deserialize(&value).map_err(|e: serde_json::Error| conflict(e.to_string()))?;
     Ok(())
 }

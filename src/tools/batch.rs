@@ -35,7 +35,7 @@ fn one<Q: DeserializeOwned, A: Serialize>(line: &[u8], answer: &impl Fn(Q) -> A)
     let mut id = Value::Null;
     let result = serde_json::from_slice::<Value>(line).and_then(|question| {
         id = question.get("id").cloned().unwrap_or_default();
-        let question = serde_json::from_value::<Q>(question)?;
+        let question = Q::deserialize(&question)?;
         serde_json::to_value(answer(question))
     });
     let mut out = match result {

@@ -79,7 +79,8 @@ fn installed(file: &Path, args: &Args) -> anyhow::Result<Vec<Value>> {
     let mut objects = documents.into_iter().map(|input| input.document.value);
     let object = objects.find(|object| object["kind"] == "KubeVirt");
     let object = object.with_context(|| format!("{}: give a KubeVirt object", file.display()))?;
-    let kubevirt: KubeVirt = serde_json::from_value(object).with_context(|| format!("{}: read the KubeVirt object", file.display()))?;
+    let kubevirt: KubeVirt =
+        serde::Deserialize::deserialize(&object).with_context(|| format!("{}: read the KubeVirt object", file.display()))?;
     let namespace = kubevirt.metadata.namespace.clone().unwrap_or_default();
     let operator = Operator { image: &args.image, namespace: &namespace, version: env!("CARGO_PKG_VERSION") };
     let installation = Installation::new(&kubevirt, &operator, Cluster { nodes: 2, security_constraints: false })?;

@@ -55,7 +55,7 @@ fn place(inputs: &[Input], at: usize) -> String {
 }
 
 fn decode<T: DeserializeOwned>(input: &Input) -> anyhow::Result<T> {
-    let read = serde_json::from_value(input.document.value.clone());
+    let read = serde::Deserialize::deserialize(&input.document.value);
     read.with_context(|| format!("{}: read the {}", input.place(""), input.document.kind()))
 }
 

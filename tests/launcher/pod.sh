@@ -18,8 +18,12 @@ mount --bind "$folder/sockets" /run/kubevirt/sockets
 touch /run/kubevirt/container-disks/disk_{0.img,0.sock}
 chown 107:107 /run/kubevirt/container-disks/disk_0.sock
 mount --bind "$image" /run/kubevirt/container-disks/disk_0.img
-(cat /etc/passwd && echo 'qemu:x:107:107::/:/usr/sbin/nologin') >/run/passwd
-mount --bind /run/passwd /etc/passwd
+# the user and group of the image; this machine may know them by another name, or not at all
+for file in passwd group; do
+	entry=$([ $file = passwd ] && echo 'qemu:x:107:107::/:/usr/sbin/nologin' || echo 'qemu:x:107:')
+	(echo "$entry" && awk -F: '$3 != 107' /etc/$file) >/run/$file
+	mount --bind /run/$file /etc/$file
+done
 printf 'search lab.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\n' >/run/resolv.conf
 mount --bind /run/resolv.conf /etc/resolv.conf
 hostname pod-of-tiny

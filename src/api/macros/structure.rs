@@ -1,6 +1,6 @@
 //! `#[api]` on a struct: the derives, the names, and what is left out when it is empty; and its schema.
 
-use proc_macro2::TokenStream as Tokens;
+use proc_macro2::{Ident, Span, TokenStream as Tokens};
 use quote::quote;
 use syn::{Error, Fields, GenericArgument, ItemStruct, PathArguments, Result, Type};
 
@@ -10,7 +10,7 @@ pub(crate) fn expand(markers: &Markers, mut item: ItemStruct) -> Result<Tokens> 
     let Fields::Named(fields) = &mut item.fields else {
         return Err(Error::new_spanned(item, "`api` structs have named fields"));
     };
-    let mut schema = Tokens::new();
+    let (mut schema, mut names, mut arms) = (Tokens::new(), Vec::new(), Tokens::new());
     for field in &mut fields.named {
         let Some(ident) = &field.ident else { continue };
         let markers = Markers::take(&mut field.attrs)?;
@@ -29,34 +29,44 @@ pub(crate) fn expand(markers: &Markers, mut item: ItemStruct) -> Result<Tokens> 
         if is_named(&field.ty, &["f32", "f64"]) {
             field.attrs.push(syn::parse_quote!(#[serde(serialize_with = "crate::wire::float")]));
         }
-        let reader = integer_reader(&field.ty);
-        if is_named(&field.ty, &["Option"]) {
-            field.attrs.push(syn::parse_quote!(#[serde(default)]));
-            if let Some(reader) = reader {
-                field.attrs.push(syn::parse_quote!(#[serde(deserialize_with = #reader)]));
+        let place = names.len();
+        let read = match reader(&field.ty) {
+            Some(reader) => {
+                let reader = Ident::new(reader, Span::call_site());
+                quote!(crate::wire::#reader(map.next_value()?))
             }
-            if !keep_empty {
-                field.attrs.push(syn::parse_quote!(#[serde(skip_serializing_if = "Option::is_none")]));
-            }
-        } else {
-            // There is no empty condition of Kubernetes' own type.
-            let has_empty_items = is_named(&field.ty, &["Vec"]) && !item_type(&field.ty).is_some_and(|item| is_named(item, &["Condition"]));
-            let usual = match () {
-                () if has_empty_items => "crate::wire::items",
-                () if is_named(&field.ty, &["BTreeMap"]) => "crate::wire::values",
-                () => "crate::wire::nullable",
-            };
-            let reader = reader.unwrap_or(usual);
-            field.attrs.push(syn::parse_quote!(#[serde(default, deserialize_with = #reader)]));
-            if !keep_empty {
-                field.attrs.push(syn::parse_quote!(#[serde(skip_serializing_if = "crate::wire::is_empty")]));
-            }
+            None => quote!(map.next_value()?),
+        };
+        arms.extend(quote!(#place => self.#ident = #read,));
+        names.push(name);
+        if !keep_empty {
+            let is_empty = if is_named(&field.ty, &["Option"]) { "Option::is_none" } else { "crate::wire::is_empty" };
+            field.attrs.push(syn::parse_quote!(#[serde(skip_serializing_if = #is_empty)]));
         }
     }
     let (ident, text, steps) = (&item.ident, documentation(&item.attrs), &markers.steps);
     Ok(quote! {
-        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
         #item
+
+        impl<'de> serde::Deserialize<'de> for #ident {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                crate::wire::structure(deserializer)
+            }
+        }
+
+        impl crate::wire::Structure for #ident {
+            const NAME: &'static str = stringify!(#ident);
+            const FIELDS: &'static [&'static str] = &[#(#names),*];
+
+            fn read<'de, A: serde::de::MapAccess<'de>>(&mut self, field: usize, map: &mut A) -> Result<(), A::Error> {
+                match field {
+                    #arms
+                    _ => {}
+                }
+                Ok(())
+            }
+        }
 
         impl crate::schema::Schema for #ident {
             fn schema() -> crate::schema::Node {
@@ -66,15 +76,20 @@ pub(crate) fn expand(markers: &Markers, mut item: ItemStruct) -> Result<Tokens> 
     })
 }
 
-/// What reads a field of integers as an API server does.
-fn integer_reader(ty: &Type) -> Option<&'static str> {
+/// What makes a field of what was read, as an API server and Go do; nothing for what is taken as it is.
+fn reader(ty: &Type) -> Option<&'static str> {
     const INTEGERS: [&str; 8] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
-    if is_named(ty, &INTEGERS) {
-        return Some("crate::wire::integer");
+    let holds = |names: &[&str]| item_type(ty).is_some_and(|item| is_named(item, names));
+    match () {
+        () if is_named(ty, &INTEGERS) => Some("integer"),
+        () if is_named(ty, &["Option"]) => holds(&INTEGERS).then_some("optional_integer"),
+        () if is_named(ty, &["Vec"]) && holds(&INTEGERS) => Some("integers"),
+        // There is no empty condition of Kubernetes' own type.
+        () if is_named(ty, &["Vec"]) && !holds(&["Condition"]) => Some("items"),
+        () if is_named(ty, &["BTreeMap"]) && holds(&INTEGERS) => Some("integer_map"),
+        () if is_named(ty, &["BTreeMap"]) => Some("values"),
+        () => Some("nullable"),
     }
-    let item = item_type(ty)?;
-    let readers = [("Option", "crate::wire::optional_integer"), ("Vec", "crate::wire::integers"), ("BTreeMap", "crate::wire::integer_map")];
-    readers.iter().find(|(name, _)| is_named(ty, &[*name]) && is_named(item, &INTEGERS)).map(|(_, reader)| *reader)
 }
 
 /// What a list, a map or an option holds.

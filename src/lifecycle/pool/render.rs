@@ -41,7 +41,7 @@ pub(super) fn revision(pass: &Pass<'_>) -> ControllerRevision {
 /// The spec that a revision keeps.
 pub(super) fn spec_of(pass: &Pass<'_>, revision: &str) -> Option<VirtualMachinePoolSpec> {
     let kept = pass.observed.revisions.iter().find(|r| r.metadata.name.as_deref() == Some(revision))?;
-    serde_json::from_value(kept.data.as_ref()?.0.clone()).ok()
+    serde::Deserialize::deserialize(&kept.data.as_ref()?.0).ok()
 }
 
 /// The new machine of that number.

@@ -53,7 +53,7 @@ pub(super) fn last_started_spec(observed: &Observed) -> Option<VirtualMachineSpe
 }
 
 fn spec_of(revision: &ControllerRevision) -> Option<VirtualMachineSpec> {
-    serde_json::from_value(revision.data.as_ref()?.0.get("spec")?.clone()).ok()
+    serde::Deserialize::deserialize(revision.data.as_ref()?.0.get("spec")?).ok()
 }
 
 fn parse(name: &str) -> Option<i64> {

@@ -44,7 +44,7 @@ pub(super) fn instance(
         let causes: Vec<String> = verdict.causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
         return Err(causes.join("; "));
     }
-    serde_json::from_value(verdict.object).map_err(|error| error.to_string())
+    serde::Deserialize::deserialize(&verdict.object).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ const KUBEVIRT: &str = "/apis/kubevirt.io/v1/namespaces/kubevirt/kubevirts/kubev
 
 fn kubevirt(strategy: &str) -> Value {
     json!({"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt",
-        "metadata": {"name": "kubevirt", "namespace": "kubevirt", "resourceVersion": "7"}, "spec": {"uninstallStrategy": strategy}})
+        "metadata": {"name": "kubevirt", "namespace": "kubevirt", "resourceVersion": "7"}, "spec": {"uninstallStrategy": strategy}, "status": {"phase": "Deployed"}})
 }
 
 /// The server of the role.

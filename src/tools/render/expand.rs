@@ -150,7 +150,7 @@ fn written_out(vm: &VirtualMachine, inputs: &[Input], config: &ClusterConfig) ->
 }
 
 fn decode<T: serde::de::DeserializeOwned>(input: &Input) -> anyhow::Result<T> {
-    let read = serde_json::from_value(input.document.value.clone());
+    let read = serde::Deserialize::deserialize(&input.document.value);
     read.with_context(|| format!("{}: read the {}", input.place(""), input.document.kind()))
 }
 

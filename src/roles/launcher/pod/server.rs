@@ -123,7 +123,8 @@ async fn body<T: DeserializeOwned>(body: Incoming) -> Result<T, Fault> {
     let bytes = Limited::new(body, LIMIT).collect().await.map_err(|e| bad(&e))?.to_bytes();
     // a request without a body asks for the defaults
     let bytes: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
-    serde_json::from_slice(bytes).map_err(|e| bad(&e))
+    let text = std::str::from_utf8(bytes).map_err(|e| bad(&e))?;
+    serde_json::from_str(text).map_err(|e| bad(&e))
 }
 
 impl Server {
