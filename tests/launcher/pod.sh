@@ -26,6 +26,10 @@ for file in passwd group; do
 done
 printf 'search lab.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\n' >/run/resolv.conf
 mount --bind /run/resolv.conf /etc/resolv.conf
+# as the handler leaves it to the pod's user
+mknod /run/tun c 10 200
+chown 107:107 /run/tun
+mount --bind /run/tun /dev/net/tun
 hostname pod-of-tiny
 
 ip link set lo up
