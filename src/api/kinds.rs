@@ -22,7 +22,7 @@ pub struct Kind {
     /// The structure of its objects.
     pub schema: fn() -> Node,
     /// Decodes a document into the type of the kind and encodes it again.
-    pub recode: fn(Value) -> Result<Value, serde_json::Error>,
+    pub recode: fn(&Value) -> Result<Value, serde_json::Error>,
 }
 
 impl Kind {
@@ -38,8 +38,8 @@ impl Kind {
     }
 }
 
-fn recode<T: serde::Serialize + serde::de::DeserializeOwned>(document: Value) -> Result<Value, serde_json::Error> {
-    serde_json::to_value(T::deserialize(&document)?)
+fn recode<T: serde::Serialize + serde::de::DeserializeOwned>(document: &Value) -> Result<Value, serde_json::Error> {
+    serde_json::to_value(T::deserialize(document)?)
 }
 
 macro_rules! scoped {

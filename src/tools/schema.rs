@@ -94,7 +94,7 @@ fn act(what: &Schema) -> anyhow::Result<()> {
         Schema::Roundtrip { file, output } => input::read(file)?.into_iter().try_for_each(|input| {
             let document = input.document.value;
             let document = match Kind::of(&document) {
-                Some(kind) => (kind.recode)(document).with_context(|| format!("{}: decode a {}", input.source, kind.kind))?,
+                Some(kind) => (kind.recode)(&document).with_context(|| format!("{}: decode a {}", input.source, kind.kind))?,
                 None if is_ours(&document) => bail!("{}: the API has no such kind: look at apiVersion and kind", input.source),
                 // What others define, such as a secret beside a machine, stays as it is.
                 None => document,

@@ -12,7 +12,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     }
     if let Ok(document) = serde_json::from_slice::<serde_json::Value>(bytes) {
         for kind in kinds::ALL {
-            let _ = (kind.recode)(document.clone());
+            let _ = (kind.recode)(&document);
             kubevirt_rs::schema::check(kind.kind, &document);
         }
     }

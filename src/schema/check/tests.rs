@@ -232,7 +232,7 @@ proptest! {
     #[test]
     fn decoding_keeps_a_document_free_of_faults(document in any_json()) {
         for kind in kinds::ALL {
-            if let Ok(again) = (kind.recode)(document.clone()) && check(kind.kind, &document).is_empty() {
+            if let Ok(again) = (kind.recode)(&document) && check(kind.kind, &document).is_empty() {
                 let faults: Vec<_> = check(kind.kind, &again).into_iter().filter(|f| f.kind != FaultKind::Required && f.kind != FaultKind::Rule).collect();
                 prop_assert!(faults.is_empty(), "{} {document} {again} {faults:?}", kind.kind);
             }
