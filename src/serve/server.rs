@@ -107,13 +107,15 @@ struct Connection<S> {
 
 impl<S: Service> Connection<S> {
     async fn run(mut self, stream: TcpStream, address: SocketAddr, tls: &ServerTls) {
-        // without a certificate there is nothing to say that a client would believe
-        let Some(config) = tls.current() else { return };
         let _ = stream.set_nodelay(true);
-        let handshake = tokio::time::timeout(self.limits.handshake_time, TlsAcceptor::from(config).accept(stream));
-        let stream = match handshake.await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return tracing::debug!(%address, %error, "no TLS"),
+        let handshake = async {
+            let config = tls.current().await?;
+            Some(TlsAcceptor::from(config).accept(stream).await)
+        };
+        let stream = match tokio::time::timeout(self.limits.handshake_time, handshake).await {
+            Ok(None) => return,
+            Ok(Some(Ok(stream))) => stream,
+            Ok(Some(Err(error))) => return tracing::debug!(%address, %error, "no TLS"),
             Err(_) => return tracing::debug!(%address, "no TLS in time"),
         };
         let session = stream.get_ref().1;

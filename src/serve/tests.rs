@@ -164,6 +164,21 @@ async fn who_shows_a_certificate_must_show_a_good_one() {
 }
 
 #[tokio::test]
+async fn who_comes_before_it_is_known_whom_to_believe_waits_and_is_believed() {
+    let (learn, known) = watch::channel(authority::Authority::default());
+    let running = Running::start(Limits::default(), |_, _| Clients::Optional(known)).await;
+    let asked = async {
+        let mut client = running.client(Some("front-proxy")).await;
+        text(client.send_request(post("/certified", "")).await.unwrap()).await.1
+    };
+    tokio::pin!(asked);
+    assert!(timeout(Duration::from_millis(300), &mut asked).await.is_err(), "nobody can be believed yet");
+    let roots = Arc::new(roots(running.authority.pem().as_bytes(), "test").unwrap());
+    learn.send_replace(authority::Authority { roots, ..authority::Authority::default() });
+    assert_eq!(timeout(Duration::from_secs(10), asked).await.as_deref(), Ok("true"));
+}
+
+#[tokio::test]
 async fn components_know_each_other_by_name_on_both_sides() {
     let running = Running::start(Limits::default(), |authority, folder| {
         let client = folder.path().join("client");

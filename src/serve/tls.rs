@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwapOption;
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, UnixTime};
@@ -42,33 +41,30 @@ pub(crate) struct Settings {
 }
 
 /// The configuration for the next connection. It is made anew whenever a part of it changes.
-#[derive(Default)]
-pub(crate) struct ServerTls(ArcSwapOption<ServerConfig>);
+pub(crate) struct ServerTls(watch::Sender<Option<Arc<ServerConfig>>>);
 
 impl ServerTls {
-    /// Follows the files, the authorities and the settings as long as the server is there. Returns once there is a first
-    /// configuration, or it is known that there is none yet.
+    /// Follows the files, the authorities and the settings as long as the server is there.
     pub(crate) fn follow(keys: KeyFiles, clients: Clients, settings: watch::Receiver<Settings>) -> Arc<Self> {
-        let tls = Arc::new(Self::default());
         let mut maker = Maker { keys, text: None, pair: None, fault: None, clients, settings };
         maker.look();
-        tls.0.store(maker.make());
+        let tls = Arc::new(Self(watch::channel(maker.make()).0));
         let weak = Arc::downgrade(&tls);
         tokio::spawn(async move {
             loop {
                 let changed = maker.changed().await;
                 let Some(tls) = weak.upgrade() else { return };
                 if changed {
-                    tls.0.store(maker.make());
+                    tls.0.send_replace(maker.make());
                 }
             }
         });
         tls
     }
 
-    /// The configuration for a new connection, if there is a certificate yet.
-    pub(crate) fn current(&self) -> Option<Arc<ServerConfig>> {
-        self.0.load_full()
+    /// The configuration for a new connection, once there is a certificate and it is known whom to believe.
+    pub(super) async fn current(&self) -> Option<Arc<ServerConfig>> {
+        self.0.subscribe().wait_for(Option::is_some).await.ok()?.clone()
     }
 }
 
@@ -128,15 +124,12 @@ impl Maker {
         let settings = self.settings.borrow_and_update().clone();
         let verifier = match &mut self.clients {
             Clients::Anyone => WebPkiClientVerifier::no_client_auth(),
+            // Nobody is told apart or let in before it is known whom to believe: a connection is kept, and with it for whom its
+            // client was taken.
             Clients::Optional(known) => {
                 let authority = known.borrow_and_update().clone();
-                if authority.roots.is_empty() {
-                    WebPkiClientVerifier::no_client_auth()
-                } else {
-                    Named::verifier(authority.roots, authority.names, false)?
-                }
+                Named::verifier(authority.roots, authority.names, false)?
             }
-            // nobody can be let in before it is known whom to believe
             Clients::Required(known, name) => Named::verifier(known.borrow_and_update().roots.clone(), vec![(*name).to_owned()], true)?,
         };
         match configuration(pair, verifier, &settings) {
