@@ -66,23 +66,23 @@ def memory(pid, key="VmRSS"):
     return 0.0
 
 
-def program_figures():
+def milliseconds(*arguments):
+    """The median time of a short command."""
     times = []
     for _ in range(21):
         begin = time.perf_counter()
-        subprocess.run([BINARY, "--help"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([BINARY, *arguments], check=True, stdout=subprocess.DEVNULL)
         times.append(time.perf_counter() - begin)
+    return f"{median(times) * 1000:.1f} ms"
+
+
+def program_figures():
     # by a small program: a child's peak begins with that of whoever started it, and Python is larger than the figure
     peak = subprocess.run(["/usr/bin/time", "-f", "%M", BINARY, "--help"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
-    say("kubevirt-rs --help, time", f"{median(times) * 1000:.1f} ms", "at most 20 ms")
+    say("kubevirt-rs --help, time", milliseconds("--help"), "at most 20 ms")
     say("kubevirt-rs --help, memory", f"{int(peak) / MIB:.1f} MB", "at most 8 MB")
     say("binary, stripped", f"{os.path.getsize(BINARY) / 1e6:.1f} MB", "at most 35 MB")
-    times = []
-    for _ in range(21):
-        begin = time.perf_counter()
-        subprocess.run([BINARY, "schema", "crds"], check=True, stdout=subprocess.DEVNULL)
-        times.append(time.perf_counter() - begin)
-    say("kubevirt-rs schema crds", f"{median(times) * 1000:.1f} ms", "at most 50 ms")
+    say("kubevirt-rs schema crds", milliseconds("schema", "crds"), "at most 50 ms")
 
 
 def crate_figures():
@@ -104,13 +104,9 @@ def decision_figures():
     """Decisions a second on one core, and KubeVirt's own client library on the same documents."""
     with tempfile.TemporaryDirectory() as folder:
         documents = os.path.join(folder, "documents")
-        command = ["cargo", "bench", "--locked", "--bench", "decisions", "--", "--documents", documents]
         cases = os.environ.get("KUBEVIRT_RS_CASES")
-        if cases:
-            command += ["--cases", cases]
-        environment = {**os.environ, **libvirt()}
-        out = subprocess.run(command, check=True, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True).stdout
-        ours = {line["name"]: line["perSecond"] for line in map(json.loads, (l for l in out.splitlines() if l.startswith("{")))}
+        lines = bench("decisions", "--documents", documents, *(["--cases", cases] if cases else []))
+        ours = {line["name"]: line["perSecond"] for line in lines}
         codec = os.path.join(folder, "codec")
         subprocess.run(["go", "build", "-o", codec, "./codec"], check=True, cwd=ROOT / "tests/client")
         theirs = json.loads(subprocess.run([codec, documents], check=True, stdout=subprocess.PIPE, text=True).stdout)["perSecond"]
@@ -129,14 +125,19 @@ def decision_figures():
 
 def reviews_figures():
     """The api role over HTTPS; the clients share its processors."""
-    command = ["cargo", "bench", "--locked", "--bench", "reviews"]
-    environment = {**os.environ, **libvirt(), "KUBEVIRT_RS": BINARY}
-    out = subprocess.run(command, check=True, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True).stdout
-    figures = json.loads(next(line for line in out.splitlines() if line.startswith("{")))
+    (figures,) = bench("reviews")
     before, after = figures["ownMegabytes"]
     say("reviews over HTTPS", f"{figures['perSecond']:,} / s", "at least 3 000")
     say("of them 99 % within", f"{figures['p99Milliseconds']:.2f} ms", "below 5 ms")
     say(f"memory of its own before and after {figures['reviews']:,} reviews", f"{before}, {after} MB", "flat")
+
+
+def bench(name, *arguments):
+    """What a bench of Cargo's says: an object a line."""
+    command = ["cargo", "bench", "--locked", "--bench", name, "--", *arguments]
+    environment = {**os.environ, **libvirt(), "KUBEVIRT_RS": BINARY}
+    out = subprocess.run(command, check=True, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True).stdout
+    return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
 
 
 def libvirt():

@@ -271,10 +271,6 @@ impl<'de> Deserialize<'de> for Quantity {
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Quantity, E> {
                 text.parse().map_err(E::custom)
             }
-            // API servers keep a null in a map or list of quantities, and their clients read it as none
-            fn visit_unit<E: de::Error>(self) -> Result<Quantity, E> {
-                Ok(Quantity::from_units(0))
-            }
             fn visit_i64<E: de::Error>(self, value: i64) -> Result<Quantity, E> {
                 Ok(Quantity::from_units(value.into()))
             }

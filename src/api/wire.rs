@@ -23,7 +23,8 @@ pub(crate) trait Structure: Default {
 }
 
 /// Reads a structure field by field into the empty one. Unknown fields are passed over. Unlike what serde derives there
-/// is no second way, from a list, and no second copy of each field: with hundreds of structures that is megabytes of code.
+/// is no second way, from a list, and no second copy of each field: with hundreds of structures that is megabytes of code,
+/// and each kind of input another copy: objects are read from text, as kube does, or from a `&Value`.
 pub(crate) fn structure<'de, D: Deserializer<'de>, T: Structure>(deserializer: D) -> Result<T, D::Error> {
     struct Fields<T>(PhantomData<T>);
 

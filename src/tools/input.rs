@@ -5,7 +5,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use anyhow::Context as _;
 use kubevirt_rs::manifest::{self, Document, MAX_BYTES, ManifestError};
+use serde::de::DeserializeOwned;
 
 /// A document and where it came from.
 pub(crate) struct Input {
@@ -19,6 +21,11 @@ impl Input {
     /// `FILE:LINE:COLUMN` of a field.
     pub(crate) fn place(&self, field: &str) -> String {
         format!("{}:{}", self.source, self.document.position(field))
+    }
+
+    /// The document as a type; a fault names its place.
+    pub(crate) fn decode<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
+        T::deserialize(&self.document.value).with_context(|| format!("{}: read the {}", self.place(""), self.document.kind()))
     }
 
     /// The line of a field, with a mark below it; nothing if the line is too long to be shown.

@@ -76,11 +76,8 @@ fn configuration(file: Option<&Path>) -> anyhow::Result<ClusterConfig> {
 /// What the operator would install by the object in that file, in a cluster of two nodes.
 fn installed(file: &Path, args: &Args) -> anyhow::Result<Vec<Value>> {
     let documents = super::input::read(file)?;
-    let mut objects = documents.into_iter().map(|input| input.document.value);
-    let object = objects.find(|object| object["kind"] == "KubeVirt");
-    let object = object.with_context(|| format!("{}: give a KubeVirt object", file.display()))?;
-    let kubevirt: KubeVirt =
-        serde::Deserialize::deserialize(&object).with_context(|| format!("{}: read the KubeVirt object", file.display()))?;
+    let object = documents.iter().find(|input| input.document.kind() == "KubeVirt");
+    let kubevirt: KubeVirt = object.with_context(|| format!("{}: give a KubeVirt object", file.display()))?.decode()?;
     let namespace = kubevirt.metadata.namespace.clone().unwrap_or_default();
     let operator = Operator { image: &args.image, namespace: &namespace, version: env!("CARGO_PKG_VERSION") };
     let installation = Installation::new(&kubevirt, &operator, Cluster { nodes: 2, security_constraints: false })?;

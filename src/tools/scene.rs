@@ -13,7 +13,6 @@ use kubevirt_rs::api::v1::{KubeVirt, VirtualMachine, VirtualMachineInstance};
 use kubevirt_rs::config::ClusterConfig;
 use kubevirt_rs::instancetype;
 use kubevirt_rs::pod::{Claim, Context, networks};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::input::{self, Input};
@@ -54,11 +53,6 @@ fn place(inputs: &[Input], at: usize) -> String {
     inputs.get(at).map_or_else(String::new, |input| input.place(""))
 }
 
-fn decode<T: DeserializeOwned>(input: &Input) -> anyhow::Result<T> {
-    let read = serde::Deserialize::deserialize(&input.document.value);
-    read.with_context(|| format!("{}: read the {}", input.place(""), input.document.kind()))
-}
-
 impl Scene {
     fn new(machine: Input, others: &[Input]) -> anyhow::Result<Self> {
         let mut settings = KubeVirt::default();
@@ -66,15 +60,15 @@ impl Scene {
             Context { image: IMAGE.to_owned(), sidecar_shim_image: IMAGE.to_owned(), qemu_timeout: 240, ..Context::default() };
         for input in others {
             match input.document.kind() {
-                "KubeVirt" => settings = decode(input)?,
-                "Namespace" => context.namespace_labels = decode::<Namespace>(input)?.metadata.labels.unwrap_or_default(),
+                "KubeVirt" => settings = input.decode()?,
+                "Namespace" => context.namespace_labels = input.decode::<Namespace>()?.metadata.labels.unwrap_or_default(),
                 "ResourceQuota" => {
-                    let hard = decode::<ResourceQuota>(input)?.spec.and_then(|s| s.hard).unwrap_or_default();
+                    let hard = input.decode::<ResourceQuota>()?.spec.and_then(|s| s.hard).unwrap_or_default();
                     context.quota.cpu |= hard.contains_key("limits.cpu");
                     context.quota.memory |= hard.contains_key("limits.memory");
                 }
                 "PersistentVolumeClaim" => {
-                    let claim: PersistentVolumeClaim = decode(input)?;
+                    let claim: PersistentVolumeClaim = input.decode()?;
                     context.claims.insert(claim.metadata.name.clone().unwrap_or_default(), Claim::from(&claim));
                 }
                 _ => {}
@@ -84,7 +78,7 @@ impl Scene {
         context.skip_backup_hooks = settings.metadata.annotations.and_then(|mut a| a.remove(SKIP_BACKUP_HOOKS_ANNOTATION));
         let (vmi, prefix) = match machine.document.kind() {
             "VirtualMachine" => (instance(&machine, others)?, "spec.template."),
-            _ => (decode(&machine)?, ""),
+            _ => (machine.decode()?, ""),
         };
         let mut scene = Self { vmi, config, context, input: machine, prefix };
         scene.vmi.metadata.namespace.get_or_insert_with(|| NAMESPACE.to_owned());
@@ -111,7 +105,7 @@ const IMAGE: &str = "kubevirt-rs";
 
 /// The instance that a machine would have, with the instance type and the preference that it names written out.
 fn instance(machine: &Input, others: &[Input]) -> anyhow::Result<VirtualMachineInstance> {
-    let mut vm: VirtualMachine = decode(machine)?;
+    let mut vm: VirtualMachine = machine.decode()?;
     let namespace = vm.metadata.namespace.get_or_insert_with(|| NAMESPACE.to_owned()).clone();
     let mut objects: Vec<Value> = others.iter().map(|input| input.document.value.clone()).collect();
     for metadata in objects.iter_mut().filter_map(|o| o.get_mut("metadata")?.as_object_mut()) {

@@ -1,6 +1,6 @@
 //! The `#[api]` attribute: one declaration of a Kubernetes API type gives its wire form and its schema.
 //!
-//! On a struct it derives `Clone, Debug, Default, PartialEq, Serialize, Deserialize` with the rules that Kubernetes'
+//! On a struct it gives `Clone, Debug, Default, PartialEq, Serialize, Deserialize` with the rules that Kubernetes'
 //! own encoder follows, so that a document survives a decode and an encode unchanged:
 //!
 //! - JSON names are the camelCase of the field's name (a trailing `_` is dropped), or `#[api(name = "…")]`;

@@ -80,16 +80,17 @@ pub(crate) fn expand(markers: &Markers, mut item: ItemStruct) -> Result<Tokens> 
 fn reader(ty: &Type) -> Option<&'static str> {
     const INTEGERS: [&str; 8] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
     let holds = |names: &[&str]| item_type(ty).is_some_and(|item| is_named(item, names));
-    match () {
-        () if is_named(ty, &INTEGERS) => Some("integer"),
-        () if is_named(ty, &["Option"]) => holds(&INTEGERS).then_some("optional_integer"),
-        () if is_named(ty, &["Vec"]) && holds(&INTEGERS) => Some("integers"),
+    Some(match name(ty)?.as_str() {
+        "Option" if holds(&INTEGERS) => "optional_integer",
+        "Option" => return None,
+        "Vec" if holds(&INTEGERS) => "integers",
         // There is no empty condition of Kubernetes' own type.
-        () if is_named(ty, &["Vec"]) && !holds(&["Condition"]) => Some("items"),
-        () if is_named(ty, &["BTreeMap"]) && holds(&INTEGERS) => Some("integer_map"),
-        () if is_named(ty, &["BTreeMap"]) => Some("values"),
-        () => Some("nullable"),
-    }
+        "Vec" if !holds(&["Condition"]) => "items",
+        "BTreeMap" if holds(&INTEGERS) => "integer_map",
+        "BTreeMap" => "values",
+        name if INTEGERS.contains(&name) => "integer",
+        _ => "nullable",
+    })
 }
 
 /// What a list, a map or an option holds.
@@ -102,6 +103,12 @@ fn item_type(ty: &Type) -> Option<&Type> {
     }
 }
 
+/// The last word of a type's path: `Vec` of `std::vec::Vec<T>`.
+fn name(ty: &Type) -> Option<String> {
+    let Type::Path(path) = ty else { return None };
+    Some(path.path.segments.last()?.ident.to_string())
+}
+
 fn is_named(ty: &Type, names: &[&str]) -> bool {
-    matches!(ty, Type::Path(p) if p.path.segments.last().is_some_and(|s| names.iter().any(|name| s.ident == name)))
+    name(ty).is_some_and(|name| names.contains(&name.as_str()))
 }

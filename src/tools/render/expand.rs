@@ -118,11 +118,11 @@ fn show(files: &[PathBuf]) -> anyhow::Result<(String, Vec<String>)> {
 }
 
 fn machines(inputs: &[Input]) -> anyhow::Result<(String, Vec<String>)> {
-    let settings = inputs.iter().find(|input| input.document.kind() == "KubeVirt").map(decode::<KubeVirt>).transpose()?;
+    let settings = inputs.iter().find(|input| input.document.kind() == "KubeVirt").map(Input::decode::<KubeVirt>).transpose()?;
     let config = ClusterConfig::checked(&settings.unwrap_or_default().spec.configuration).context("read the KubeVirt configuration")?;
     let (mut text, mut faults) = (String::new(), Vec::new());
     for input in inputs.iter().filter(|input| input.document.kind() == "VirtualMachine") {
-        let vm: VirtualMachine = decode(input)?;
+        let vm: VirtualMachine = input.decode()?;
         match written_out(&vm, inputs, &config) {
             Ok(vm) => text.push_str(&format!("---\n{}", serde_yaml::to_string(&vm)?)),
             Err(fault) => {
@@ -147,11 +147,6 @@ fn written_out(vm: &VirtualMachine, inputs: &[Input], config: &ClusterConfig) ->
     let catalog = Objects(&objects);
     let (instancetype, preference) = (find(vm, &catalog)?, find_preference(vm, &catalog)?);
     Ok(expand(vm, instancetype.as_deref(), preference.as_deref(), config)?)
-}
-
-fn decode<T: serde::de::DeserializeOwned>(input: &Input) -> anyhow::Result<T> {
-    let read = serde::Deserialize::deserialize(&input.document.value);
-    read.with_context(|| format!("{}: read the {}", input.place(""), input.document.kind()))
 }
 
 #[cfg(test)]
