@@ -1,10 +1,9 @@
 //! How many decisions a second one core makes, in process: a line of JSON for each figure.
 //!
-//!     cargo bench --bench decisions [-- --documents FILE] [--cases FOLDER]
+//!     cargo bench --bench decisions [-- --cases FOLDER]
 //!
-//! The objects are those of examples/, one after the other, again and again. `--documents` writes the machines among
-//! them to a file, a JSON document a line, so that another program can be measured on the same ones. `--cases` takes
-//! the objects of recorded cases (`admission.jsonl`, `domain.jsonl`, `pod.jsonl`) instead.
+//! The objects are those of examples/, one after the other, again and again. `--cases` takes the objects of recorded
+//! cases (`admission.jsonl`, `domain.jsonl`, `pod.jsonl`) instead.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use std::{env, fs};
 
 use anyhow::{Context as _, Result};
 use kubevirt_rs::admission::{self, Operation, Request, Seed};
-use kubevirt_rs::api::v1::{KubeVirtConfiguration, VirtualMachine, VirtualMachineInstance};
+use kubevirt_rs::api::v1::{KubeVirtConfiguration, VirtualMachineInstance};
 use kubevirt_rs::config::ClusterConfig;
 use kubevirt_rs::{domain, manifest, pod};
 use serde::Deserialize;
@@ -44,26 +43,9 @@ struct Instance {
 }
 
 fn main() -> Result<()> {
-    let (mut documents, mut cases) = (None, None);
-    let mut arguments = env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--documents" => documents = arguments.next().map(PathBuf::from),
-            "--cases" => cases = arguments.next().map(PathBuf::from),
-            // what Cargo itself adds
-            _ => {}
-        }
-    }
+    // Cargo adds options of its own
+    let cases = env::args().skip_while(|argument| argument != "--cases").nth(1).map(PathBuf::from);
     let examples = examples()?;
-    let machines = texts(&examples, "VirtualMachine")?;
-    if let Some(file) = documents {
-        fs::write(&file, machines.join("\n")).with_context(|| format!("write {}", file.display()))?;
-    }
-    measure("decode and encode a VirtualMachine", &machines, |text| {
-        let machine: VirtualMachine = serde_json::from_str(text)?;
-        Ok(serde_json::to_vec(&machine)?.len())
-    })?;
-
     let questions = match &cases {
         Some(folder) => lines(&folder.join("admission.jsonl"))?,
         None => examples.iter().filter(|e| is(e, "VirtualMachine") || is(e, "VirtualMachineInstance")).map(question).collect(),
@@ -113,10 +95,6 @@ fn examples() -> Result<Vec<Value>> {
 
 fn is(object: &Value, kind: &str) -> bool {
     object.get("kind").and_then(Value::as_str) == Some(kind)
-}
-
-fn texts(objects: &[Value], kind: &str) -> Result<Vec<String>> {
-    objects.iter().filter(|object| is(object, kind)).map(|object| Ok(serde_json::to_string(object)?)).collect()
 }
 
 fn question(object: &Value) -> Question {

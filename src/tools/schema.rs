@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::thread;
 
 use anyhow::{Context, bail};
 use clap::{Subcommand, ValueEnum};
@@ -75,11 +77,11 @@ fn act(what: &Schema) -> anyhow::Result<()> {
     match what {
         Schema::Crds { output: Notation::Json } => print(&schema::list()),
         Schema::Crds { output: Notation::Yaml } => {
-            for crd in schema::crds() {
-                let document: Value = serde_json::from_str(crd.json).with_context(|| format!("read the definition of {}", crd.kind))?;
-                show(&document, Notation::Yaml)?;
-            }
-            Ok(())
+            // They are many and large: all processors write.
+            thread::scope(|scope| {
+                let texts: Vec<_> = schema::crds().iter().map(|crd| scope.spawn(|| in_yaml(crd))).collect();
+                texts.into_iter().try_for_each(|text| print(&text.join().unwrap_or_else(|panic| resume_unwind(panic))?))
+            })
         }
         Schema::Openapi { v2: true, .. } => show(&schema::openapi::v2(), Notation::Json),
         Schema::Openapi { api_version, .. } => show(&schema::openapi::v3(api_version), Notation::Json),
@@ -108,6 +110,11 @@ fn act(what: &Schema) -> anyhow::Result<()> {
 fn is_ours(document: &Value) -> bool {
     let version = document.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     version.split_once('/').is_none_or(|(group, _)| group.ends_with("kubevirt.io")) && version != "v1"
+}
+
+fn in_yaml(crd: &schema::Crd) -> anyhow::Result<String> {
+    let document: Value = serde_json::from_str(crd.json).with_context(|| format!("read the definition of {}", crd.kind))?;
+    Ok(format!("---\n{}", serde_yaml::to_string(&document)?))
 }
 
 fn show(document: &Value, output: Notation) -> anyhow::Result<()> {

@@ -62,6 +62,12 @@ pub(crate) fn expand(markers: &Markers, item: &ItemEnum) -> Result<Tokens> {
             }
         }
 
+        impl crate::wire::Empty for #name {
+            fn is_empty(&self) -> bool {
+                self.is_unset()
+            }
+        }
+
         impl Default for #name {
             fn default() -> Self {
                 Self::Other(String::new())

@@ -10,7 +10,7 @@ pub(crate) fn expand(markers: &Markers, mut item: ItemStruct) -> Result<Tokens> 
     let Fields::Named(fields) = &mut item.fields else {
         return Err(Error::new_spanned(item, "`api` structs have named fields"));
     };
-    let (mut schema, mut names, mut arms) = (Tokens::new(), Vec::new(), Tokens::new());
+    let (mut schema, mut names, mut reads, mut writes, mut idents) = (Tokens::new(), Vec::new(), Tokens::new(), Tokens::new(), Vec::new());
     for field in &mut fields.named {
         let Some(ident) = &field.ident else { continue };
         let markers = Markers::take(&mut field.attrs)?;
@@ -24,34 +24,39 @@ pub(crate) fn expand(markers: &Markers, mut item: ItemStruct) -> Result<Tokens> 
         };
         schema.extend(quote!(.field(#name, #required, #node.described(#text)#steps)));
 
-        let keep_empty = markers.required || markers.always;
-        field.attrs.push(syn::parse_quote!(#[serde(rename = #name)]));
-        if is_named(&field.ty, &["f32", "f64"]) {
-            field.attrs.push(syn::parse_quote!(#[serde(serialize_with = "crate::wire::float")]));
-        }
         let place = names.len();
-        let read = match reader(&field.ty) {
-            Some(reader) => {
-                let reader = Ident::new(reader, Span::call_site());
-                quote!(crate::wire::#reader(map.next_value()?))
-            }
-            None => quote!(map.next_value()?),
-        };
-        arms.extend(quote!(#place => self.#ident = #read,));
+        let way = way(ty);
+        reads.extend(quote!(#place => map.next_value_seed(crate::wire::Field::<_, #way>::new(&mut self.#ident)),));
+        let value = if is_named(ty, &["f32", "f64"]) { quote!(crate::wire::Float(self.#ident)) } else { quote!(self.#ident) };
+        let write = quote!(out.serialize_field(#name, &#value)?;);
+        let keep_empty = markers.required || markers.always;
+        writes.extend(if keep_empty { write } else { quote!(if !crate::wire::Empty::is_empty(&self.#ident) { #write }) });
         names.push(name);
-        if !keep_empty {
-            let is_empty = if is_named(&field.ty, &["Option"]) { "Option::is_none" } else { "crate::wire::is_empty" };
-            field.attrs.push(syn::parse_quote!(#[serde(skip_serializing_if = #is_empty)]));
-        }
+        idents.push(ident.clone());
     }
     let (ident, text, steps) = (&item.ident, documentation(&item.attrs), &markers.steps);
     Ok(quote! {
-        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+        #[derive(Clone, Debug, Default, PartialEq)]
         #item
+
+        impl serde::Serialize for #ident {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeStruct as _;
+                // an upper limit: counting what will be written would look at every field twice
+                let mut out = serializer.serialize_struct(stringify!(#ident), <Self as crate::wire::Structure>::FIELDS.len())?;
+                #writes
+                out.end()
+            }
+        }
 
         impl<'de> serde::Deserialize<'de> for #ident {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                crate::wire::structure(deserializer)
+                let mut value = Self::default();
+                crate::wire::structure(deserializer, &mut value).map(|()| value)
+            }
+
+            fn deserialize_in_place<D: serde::Deserializer<'de>>(deserializer: D, place: &mut Self) -> Result<(), D::Error> {
+                crate::wire::structure(deserializer, place)
             }
         }
 
@@ -61,10 +66,15 @@ pub(crate) fn expand(markers: &Markers, mut item: ItemStruct) -> Result<Tokens> 
 
             fn read<'de, A: serde::de::MapAccess<'de>>(&mut self, field: usize, map: &mut A) -> Result<(), A::Error> {
                 match field {
-                    #arms
-                    _ => {}
+                    #reads
+                    _ => Ok(()),
                 }
-                Ok(())
+            }
+        }
+
+        impl crate::wire::Empty for #ident {
+            fn is_empty(&self) -> bool {
+                true #(&& crate::wire::Empty::is_empty(&self.#idents))*
             }
         }
 
@@ -76,21 +86,24 @@ pub(crate) fn expand(markers: &Markers, mut item: ItemStruct) -> Result<Tokens> 
     })
 }
 
-/// What makes a field of what was read, as an API server and Go do; nothing for what is taken as it is.
-fn reader(ty: &Type) -> Option<&'static str> {
+/// The way in which a value is read as an API server and Go do.
+fn way(ty: &Type) -> Tokens {
     const INTEGERS: [&str; 8] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
-    let holds = |names: &[&str]| item_type(ty).is_some_and(|item| is_named(item, names));
-    Some(match name(ty)?.as_str() {
-        "Option" if holds(&INTEGERS) => "optional_integer",
-        "Option" => return None,
-        "Vec" if holds(&INTEGERS) => "integers",
-        // There is no empty condition of Kubernetes' own type.
-        "Vec" if !holds(&["Condition"]) => "items",
-        "BTreeMap" if holds(&INTEGERS) => "integer_map",
-        "BTreeMap" => "values",
-        name if INTEGERS.contains(&name) => "integer",
-        _ => "nullable",
-    })
+    let ways = |of: &str| item_type(ty).map(|item| (Ident::new(of, Span::call_site()), way(item)));
+    let nested = match name(ty).unwrap_or_default().as_str() {
+        // There is no empty time or condition of Kubernetes' own types, and an empty quantity has a text.
+        "Option" | "Vec" if item_type(ty).is_some_and(|item| is_named(item, &["Time", "MicroTime", "Condition", "Quantity"])) => None,
+        "Option" => ways("Maybe"),
+        "Vec" => ways("List"),
+        "BTreeMap" => ways("Map"),
+        "String" => return quote!(crate::wire::Text),
+        name if INTEGERS.contains(&name) => return quote!(crate::wire::Whole),
+        _ => None,
+    };
+    match nested {
+        Some((outer, inner)) => quote!(crate::wire::#outer<#inner>),
+        None => quote!(crate::wire::Plain),
+    }
 }
 
 /// What a list, a map or an option holds.

@@ -56,6 +56,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 
 async fn serve(args: &Args) -> anyhow::Result<()> {
     let shutdown = Shutdown::on_signals().context("listen to signals")?;
+    crate::linux::memory::keep_small();
     let address = SocketAddr::new(args.listen, args.port);
     // connections wait in the queue until the rest is there
     let listener = TcpListener::bind(address).await.with_context(|| format!("listen on {address}"))?;

@@ -87,6 +87,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 
 async fn serve(args: &Args) -> anyhow::Result<()> {
     let shutdown = Shutdown::on_signals().context("listen to signals")?;
+    crate::linux::memory::keep_small();
     let cluster = args.access.connect(COMPONENT).await?;
     let metrics = service::Metrics::new().context("set the metrics up")?;
     let health = Health::default();
@@ -113,7 +114,6 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
         return Ok(());
     };
     metrics.leading.set(1);
-    keep_small(&shutdown);
     let controller = Arc::new(Controller {
         cluster,
         stores,
@@ -157,17 +157,6 @@ async fn answer(args: &Args, health: &Health, metrics: &service::Metrics, shutdo
     tokio::spawn(Server { listener, tls, service, limits: Limits::default() }.run(shutdown.clone()));
     tracing::info!(%address, "serving");
     Ok(())
-}
-
-/// Gives back what only the beginning needed: the lists of everything, and the program's own first pages.
-fn keep_small(shutdown: &Shutdown) {
-    const AFTER: Duration = Duration::from_secs(5);
-    let shutdown = shutdown.clone();
-    tokio::spawn(async move {
-        if shutdown.unless(tokio::time::sleep(AFTER)).await.is_some() {
-            crate::linux::memory::give_back();
-        }
-    });
 }
 
 /// The name of the pod or machine.

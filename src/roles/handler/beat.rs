@@ -76,8 +76,6 @@ impl Heart {
                     AGAIN
                 }
             };
-            // what a beat, or the passes before it, took of memory is given back
-            crate::linux::memory::give_back();
             let news = async {
                 tokio::select! {
                     () = sleep(next) => {}

@@ -25,7 +25,6 @@ mod sweep;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -35,7 +34,7 @@ use kubevirt_rs::api::v1::VirtualMachineInstance;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::cluster::{Configuration, Expectations, Queue, Recorder, Selection, Shutdown, Store};
 use crate::serve::Server;
@@ -52,8 +51,6 @@ const COMPONENT: &str = "virt-handler";
 const CLIENT: &str = "kubevirt.io:system:client:virt-handler";
 /// So long what is in hand may take to come to its end once the end is asked for.
 const LAST_PASSES: Duration = Duration::from_secs(2);
-/// After so long without a pass there is nothing to do.
-const QUIET: Duration = Duration::from_secs(10);
 
 /// Runs the role until it is asked to stop.
 pub(crate) fn run(args: &Args) -> ExitCode {
@@ -77,6 +74,7 @@ fn start(args: &Args) -> anyhow::Result<()> {
 
 async fn serve(args: &Args) -> anyhow::Result<()> {
     let shutdown = Shutdown::on_signals().context("listen to signals")?;
+    crate::linux::memory::keep_small();
     let listen = async |port| TcpListener::bind(SocketAddr::new(args.listen, port)).await.with_context(|| format!("listen on port {port}"));
     let (consoles, healths) = (listen(args.console_server_port).await?, listen(args.port).await?);
     let cluster = args.access.connect(COMPONENT).await?;
@@ -102,7 +100,6 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
         expectations: Expectations::default(),
         recorder,
         host: host.clone(),
-        passes: AtomicU64::default(),
     });
     let devices = devices::Devices::start(&args.kubelet, &shutdown);
     let heart = beat::Heart::new(args, &cluster, configuration.clone(), host, devices.ready(), &shutdown);
@@ -159,10 +156,6 @@ async fn work(node: &Arc<Node>, health: &Health, workers: u16, shutdown: &Shutdo
     }
     health.set("instances", true);
     sweep::sweep(node).await;
-    let (this, end) = (node.clone(), shutdown.clone());
-    set.spawn(async move {
-        end.unless(keep_small(&this)).await;
-    });
     for _ in 0..workers.max(1) {
         let (node, shutdown) = (node.clone(), shutdown.clone());
         set.spawn(async move {
@@ -174,18 +167,4 @@ async fn work(node: &Arc<Node>, health: &Health, workers: u16, shutdown: &Shutdo
         });
     }
     set
-}
-
-/// Gives memory back when there was something to do, and is not any more.
-async fn keep_small(node: &Node) {
-    let (mut given_back, mut before) = (0, 0);
-    loop {
-        sleep(QUIET).await;
-        let now = node.passes.load(Ordering::Relaxed);
-        if now == before && now != given_back {
-            crate::linux::memory::give_back();
-            given_back = now;
-        }
-        before = now;
-    }
 }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
@@ -34,8 +33,6 @@ pub(super) struct Node {
     pub(super) expectations: Expectations<Item>,
     pub(super) recorder: Recorder,
     pub(super) host: Arc<Host>,
-    /// How many passes there were.
-    pub(super) passes: AtomicU64,
 }
 
 impl Node {
@@ -46,7 +43,6 @@ impl Node {
 
     /// Makes a pass.
     pub(super) async fn pass(self: &Arc<Self>, item: &Item) {
-        self.passes.fetch_add(1, Ordering::Relaxed);
         if !self.expectations.met(item) {
             return self.queue.add_after(item.clone(), SEEN_AGAIN);
         }

@@ -70,6 +70,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 
 async fn serve(args: &Args) -> anyhow::Result<()> {
     let shutdown = Shutdown::on_signals().context("listen to signals")?;
+    crate::linux::memory::keep_small();
     let cluster = args.access.connect(COMPONENT).await?;
     let metrics = Metrics::new().context("set the metrics up")?;
     let health = Health::default();
@@ -85,8 +86,6 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
         return Ok(());
     }
     health.set("the installations", true);
-    // A stand-by has nothing to do for long.
-    crate::linux::memory::give_back();
 
     let identity = format!("{}_{:08x}", host_name(), rand::random::<u32>());
     let Some(mut leadership) = Election::new(&cluster, &args.namespace, COMPONENT, &identity).win(&shutdown).await else {
@@ -122,7 +121,6 @@ async fn passes(mut installer: Installer, installations: &Store<KubeVirt>, wake:
             Next::Now => Duration::ZERO,
             Next::Quiet => {
                 retry = RETRY.0;
-                crate::linux::memory::give_back();
                 let heard = async {
                     wake.notified().await;
                     sleep(SWARM).await;
