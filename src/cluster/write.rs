@@ -193,16 +193,21 @@ impl Cluster {
         Ok(applied)
     }
 
-    /// Deletes an object. One that is not there is deleted.
-    pub(crate) async fn delete<K: Object>(&self, namespace: Option<&str>, name: &str, deletion: &Deletion) -> Result<(), Error> {
+    /// Deletes an object. One that is not there is deleted. Tells the resource version of one that something still holds.
+    pub(crate) async fn delete<K: Object>(
+        &self,
+        namespace: Option<&str>,
+        name: &str,
+        deletion: &Deletion,
+    ) -> Result<Option<String>, Error> {
         let place = Place { namespace, name, subresource: None };
         let path = place.path::<K>();
         match self.send::<Value>(Method::DELETE, &path, Some("application/json"), body(&deletion.body())?).await {
-            Ok(_) => {
+            Ok(answer) => {
                 log::<K>(place, "deleted");
-                Ok(())
+                Ok(answer.pointer("/metadata/resourceVersion").and_then(Value::as_str).map(str::to_owned))
             }
-            Err(Error::NotFound(_)) => Ok(()),
+            Err(Error::NotFound(_)) => Ok(None),
             Err(error) => Err(error),
         }
     }

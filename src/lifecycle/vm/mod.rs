@@ -14,6 +14,7 @@ mod observe;
 mod pass;
 mod power;
 mod printable;
+mod quiet;
 mod start_failure;
 mod status;
 mod strategy;

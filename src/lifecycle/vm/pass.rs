@@ -2,7 +2,9 @@
 
 use k8s_openapi::jiff::Timestamp;
 
-use super::{Observed, data_volumes, firmware, generation, instancetypes, live_update, memory_dump, power, run_strategy, volume_requests};
+use super::{
+    Observed, data_volumes, firmware, generation, instancetypes, live_update, memory_dump, power, quiet, run_strategy, volume_requests,
+};
 use crate::api::names;
 use crate::api::v1::{VirtualMachine, VirtualMachineInstance, VirtualMachineRunStrategy as Strategy, VirtualMachineStatus};
 use crate::config::ClusterConfig;
@@ -166,7 +168,9 @@ impl<'a> Pass<'a> {
         }
         plan.extend(self.observed.instance.as_ref().zip(self.instance.as_ref()).and_then(|(old, new)| change_instance(old, new)));
         plan.extend(machine(&marked, &after).map(Action::PatchMachine));
-        plan.extend(self.finish_status().filter(|_| !released && !starts));
+        let told_later = self.finish_status().and_then(|_| quiet::wait(&self));
+        plan.extend(self.finish_status().filter(|_| !released && !starts && told_later.is_none()));
+        self.look_again = self.look_again.into_iter().chain(told_later).min();
         if let (true, Some(instance)) = (self.release, &self.instance) {
             let mut released = instance.clone();
             owner::remove_finalizer(&mut released.metadata, names::VIRTUAL_MACHINE_CONTROLLER_FINALIZER);

@@ -5,12 +5,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::pass::Pass;
 use super::strategy::{first_request_done, is_final};
 use super::{generation, live_update, memory_dump, printable, run_strategy, start_failure, tracking, volume_requests};
+use crate::api::names;
 use crate::api::v1::{
     VirtualMachineCondition as Condition, VirtualMachineConditionType as Kind, VirtualMachineInstanceConditionType as InstanceKind,
     VirtualMachineInstancePhase as Phase,
 };
 use crate::lifecycle::action::Failure;
-use crate::lifecycle::conditions;
+use crate::lifecycle::{conditions, owner};
 
 /// Conditions that the machine does not take over from its instance.
 const OWN: [Kind; 3] = [Kind::Ready, Kind::Failure, Kind::RestartRequired];
@@ -90,9 +91,14 @@ fn taken_over(condition: &crate::api::v1::VirtualMachineInstanceCondition) -> Co
     }
 }
 
-/// An instance that has run its course is held until its end is noted here.
+/// An instance that has run its course is held until its end is noted here. That of a machine that goes is let go along
+/// with the last of its pods, by its own controller.
 fn release_instance(pass: &mut Pass<'_>) {
+    let is_deleted = pass.is_deleted();
     pass.release = pass.instance.as_ref().is_some_and(|instance| {
+        if is_deleted && owner::has_finalizer(&instance.metadata, names::VIRTUAL_MACHINE_INSTANCE_FINALIZER) {
+            return false;
+        }
         let gave_up_waiting = instance.status.phase == Phase::WaitingForSync && instance.metadata.deletion_timestamp.is_some();
         is_final(instance) || gave_up_waiting
     });

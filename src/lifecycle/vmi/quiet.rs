@@ -1,17 +1,15 @@
 //! Changes of an instance that nobody waits for are not worth a write of their own: they go along with the next one.
 
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use k8s_openapi::jiff::Timestamp;
 
 use super::pass::Pass;
 use crate::api::names;
 use crate::api::v1::{VirtualMachineInstance, VirtualMachineInstancePhase as Phase};
-use crate::lifecycle::owner;
+use crate::lifecycle::{owner, patience};
 
-/// A guest whose pod runs within so many seconds need not tell that it was being scheduled.
-const SOON: u64 = 2;
-/// For so many seconds it need not tell where its pod went, which it tells when the node takes over; nor, once it is
-/// deleted and has ended, how its pod goes.
-const ON_ITS_WAY: u64 = 5;
+/// A guest whose pod runs within so many seconds need not tell that it was being scheduled. For as long one that is being
+/// scheduled need not tell where its pod went, which it tells when the node takes over; nor one that is deleted, how it goes.
+const SOON: u64 = 5;
 
 /// Whether what has changed is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,22 +26,20 @@ pub(super) fn wait(pass: &Pass<'_>) -> Wait {
     if old == new {
         return Wait::No;
     }
-    let within = |since: Option<Timestamp>, seconds: u64| {
-        let seconds = SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX));
-        since.is_some_and(|since| pass.now.duration_since(since) < seconds)
-    };
     let held = |instance: &VirtualMachineInstance| owner::has_finalizer(&instance.metadata, names::VIRTUAL_MACHINE_INSTANCE_FINALIZER);
-    if pass.is_deleted() && pass.is_final() && held(old) && held(new) {
-        // It has ended and goes: what is left to tell is that it is gone.
-        let asked = old.metadata.deletion_timestamp.as_ref().map(|t| t.0);
-        return if within(asked, ON_ITS_WAY) { Wait::Seconds(ON_ITS_WAY) } else { Wait::No };
-    }
-    let (since, patience) = match (&old.status.phase, &new.status.phase) {
-        (_, Phase::Scheduling) if pass.is_unprocessed() => (old.metadata.creation_timestamp.as_ref().map(|t| t.0), SOON),
-        (Phase::Scheduling, Phase::Scheduling) => (entered(old), ON_ITS_WAY),
-        _ => return Wait::No,
+    let since = if pass.is_deleted() {
+        // What is left to tell is that it is gone; or, as long as it runs, what is still asked of it.
+        let waits = held(old) && held(new) && (pass.is_final() || told(old) == told(new));
+        old.metadata.deletion_timestamp.as_ref().filter(|_| waits).map(|t| t.0)
+    } else {
+        let since = match (&old.status.phase, &new.status.phase) {
+            (_, Phase::Scheduling) if pass.is_unprocessed() => old.metadata.creation_timestamp.as_ref().map(|t| t.0),
+            (Phase::Scheduling, Phase::Scheduling) => entered(old),
+            _ => None,
+        };
+        since.filter(|_| told(old) == told(new))
     };
-    if within(since, patience) && told(old) == told(new) { Wait::Seconds(patience) } else { Wait::No }
+    since.and_then(|since| patience::left(since, pass.now, SOON)).map_or(Wait::No, Wait::Seconds)
 }
 
 /// When the instance came into its phase.
@@ -98,6 +94,7 @@ mod tests {
     }
 
     const NEW: &str = ", creationTimestamp: '2026-12-01T00:00:09Z'";
+    const DELETED: &str = ", deletionTimestamp: '2026-12-01T00:00:08Z'";
     const OLD: &str = ", creationTimestamp: '2026-12-01T00:00:00Z'";
 
     #[test]
@@ -107,15 +104,16 @@ mod tests {
         let stuck = "phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]";
         let running = "phase: Running, containerStatuses: [{name: compute, image: i, imageID: i, ready: true, restartCount: 0, state: {running: {}}}]";
         for (meta, status, pod, expected) in [
-            (NEW, "phase: Pending", "phase: Pending", (false, Some(SOON))),
+            (NEW, "phase: Pending", "phase: Pending", (false, Some(4))),
             (OLD, "phase: Pending", "phase: Pending", (true, None)),
             (NEW, "phase: Pending", stuck, (true, None)),
             (NEW, "phase: Pending", running, (true, None)),
-            (OLD, scheduling, "phase: Pending, qosClass: Burstable", (false, Some(ON_ITS_WAY))),
+            (OLD, scheduling, "phase: Pending, qosClass: Burstable", (false, Some(2))),
             (OLD, &scheduling.replace("07Z", "01Z"), "phase: Pending, qosClass: Burstable", (true, None)),
             (OLD, scheduling, stuck, (true, None)),
             (OLD, scheduling, running, (true, None)),
-            (", deletionTimestamp: '2026-12-01T00:00:08Z'", "phase: Succeeded", "phase: Succeeded", (false, Some(ON_ITS_WAY))),
+            (DELETED, "phase: Succeeded", "phase: Succeeded", (false, Some(3))),
+            (DELETED, "phase: Running, conditions: [{type: Ready, status: 'True'}]", running, (false, Some(3))),
             (", deletionTimestamp: '2026-12-01T00:00:00Z'", "phase: Succeeded", "phase: Succeeded", (true, None)),
         ] {
             assert_eq!(planned(meta, status, pod), expected, "{meta} {status} {pod}");

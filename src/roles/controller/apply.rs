@@ -72,6 +72,20 @@ impl Controller {
         self.expectations.expect(item.clone(), store.seen(), written.meta().resource_version.as_deref());
     }
 
+    /// Deletes an object. The next pass of the item waits until it is seen that it goes.
+    async fn delete<K: Object>(
+        &self,
+        item: &Item,
+        store: &Store<K>,
+        namespace: &str,
+        name: &str,
+        deletion: &Deletion,
+    ) -> Result<(), Error> {
+        let version = self.cluster.delete::<K>(Some(namespace), name, deletion).await?;
+        self.expectations.expect(item.clone(), store.seen(), version.as_deref());
+        Ok(())
+    }
+
     /// Carries out an action of the machine's or the instance's controller.
     pub(super) async fn apply(&self, scene: &Scene<'_>, action: &Action) -> Result<(), Error> {
         let Scene { item, key, .. } = *scene;
@@ -105,7 +119,7 @@ impl Controller {
                 self.expect(item, &stores.instances, &written);
             }
             Action::DeleteInstance { uid } => {
-                self.cluster.delete::<VirtualMachineInstance>(namespace, name, &Deletion::of(Some(uid))).await?;
+                self.delete(item, &stores.instances, &key.namespace, name, &Deletion::of(Some(uid))).await?;
             }
             Action::CreateDataVolume(made) => {
                 let written = self.cluster.create::<DataVolume>(made).await?;
@@ -151,7 +165,7 @@ impl Controller {
             }
             Action::DeletePod { name, grace_seconds } => {
                 let deletion = Deletion { grace_seconds: *grace_seconds, ..Deletion::default() };
-                self.cluster.delete::<Pod>(namespace, name, &deletion).await?;
+                self.delete(item, &stores.pods, &key.namespace, name, &deletion).await?;
             }
             Action::Record(event) => self.tell(&scene.about, event),
             Action::LookAgain { seconds } => self.queue.add_after(item.clone(), std::time::Duration::from_secs(*seconds)),
@@ -210,7 +224,7 @@ impl Controller {
                 self.expect(item, &self.stores.instances, &written);
             }
             Action::Delete { name, uid } => {
-                self.cluster.delete::<VirtualMachineInstance>(namespace, name, &Deletion::of(Some(uid))).await?;
+                self.delete(item, &self.stores.instances, &key.namespace, name, &Deletion::of(Some(uid))).await?;
             }
             Action::Record(event) => self.tell(&scene.about, event),
         }
@@ -255,14 +269,14 @@ impl Controller {
             Action::DeleteMachine { name, uid, foreground } => {
                 let propagation = foreground.then_some("Foreground");
                 let deletion = Deletion { propagation, ..Deletion::of(Some(uid)) };
-                self.cluster.delete::<VirtualMachine>(namespace, name, &deletion).await?;
+                self.delete(item, &stores.machines, &key.namespace, name, &deletion).await?;
             }
             Action::PatchInstance { name, patch } => {
                 let written = self.cluster.patch::<VirtualMachineInstance>(namespace, name, patch).await?;
                 self.expect(item, &stores.instances, &written);
             }
             Action::DeleteInstance { name, uid } => {
-                self.cluster.delete::<VirtualMachineInstance>(namespace, name, &Deletion::of(Some(uid))).await?;
+                self.delete(item, &stores.instances, &key.namespace, name, &Deletion::of(Some(uid))).await?;
             }
             Action::PatchClaim { name, patch } => {
                 let written = self.cluster.patch::<PersistentVolumeClaim>(namespace, name, patch).await?;
