@@ -9,7 +9,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use tracing_subscriber::EnvFilter;
 
-use crate::{roles, tools};
+use crate::{linux, roles, tools};
 
 /// Virtual machines as Kubernetes objects, API-compatible with KubeVirt.
 #[derive(Parser)]
@@ -90,7 +90,11 @@ pub(crate) fn run() -> ExitCode {
         _ => Voice::Tool,
     });
     match cli.command {
-        Command::Role(role) => roles::run(role),
+        Command::Role(role) => {
+            linux::memory::few_arenas();
+            tracing::info!(version = env!("CARGO_PKG_VERSION"), "starting");
+            roles::run(role)
+        }
         Command::Tool(tool) => tools::run(tool),
         Command::Completion { shell } => completion(shell),
     }

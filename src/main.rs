@@ -14,6 +14,5 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     serve::guard::end_on_other_panics();
-    linux::memory::few_arenas();
     cli::run()
 }

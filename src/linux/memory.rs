@@ -12,13 +12,11 @@ pub(crate) fn few_arenas() {
 
 /// Gives back now and then what is not needed any more, for as long as the runtime lives.
 pub(crate) fn keep_small() {
-    const BEGINNING: Duration = Duration::from_secs(5);
-    const EVERY: Duration = Duration::from_secs(15);
+    const EVERY: Duration = Duration::from_secs(5);
     tokio::spawn(async {
-        tokio::time::sleep(BEGINNING).await;
         loop {
-            give_back();
             tokio::time::sleep(EVERY).await;
+            give_back();
         }
     });
 }

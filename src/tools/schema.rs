@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -77,11 +78,7 @@ fn act(what: &Schema) -> anyhow::Result<()> {
     match what {
         Schema::Crds { output: Notation::Json } => print(&schema::list()),
         Schema::Crds { output: Notation::Yaml } => {
-            // They are many and large: all processors write.
-            thread::scope(|scope| {
-                let texts: Vec<_> = schema::crds().iter().map(|crd| scope.spawn(|| in_yaml(crd))).collect();
-                texts.into_iter().try_for_each(|text| print(&text.join().unwrap_or_else(|panic| resume_unwind(panic))?))
-            })
+            in_parallel(schema::crds(), in_yaml).into_iter().try_for_each(|text| print(&text?))
         }
         Schema::Openapi { v2: true, .. } => show(&schema::openapi::v2(), Notation::Json),
         Schema::Openapi { api_version, .. } => show(&schema::openapi::v3(api_version), Notation::Json),
@@ -112,6 +109,22 @@ fn is_ours(document: &Value) -> bool {
     version.split_once('/').is_none_or(|(group, _)| group.ends_with("kubevirt.io")) && version != "v1"
 }
 
+/// Does something to every item, on all processors; the results are in the order of the items.
+fn in_parallel<T: Sync, R: Send>(items: &[T], act: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = |worker| {
+        let items = items.iter().enumerate().skip(worker).step_by(workers);
+        items.map(|(place, item)| (place, act(item))).collect::<Vec<_>>()
+    };
+    let share = &share;
+    let mut results: Vec<(usize, R)> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..workers).map(|worker| scope.spawn(move || share(worker))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    results.sort_by_key(|(place, _)| *place);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
 fn in_yaml(crd: &schema::Crd) -> anyhow::Result<String> {
     let document: Value = serde_json::from_str(crd.json).with_context(|| format!("read the definition of {}", crd.kind))?;
     Ok(format!("---\n{}", serde_yaml::to_string(&document)?))
@@ -129,5 +142,17 @@ fn print(text: &str) -> anyhow::Result<()> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("write to standard output"),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_keep_the_order_of_their_items() {
+        let items: Vec<usize> = (0..50).collect();
+        assert_eq!(in_parallel(&items, |item| item * 2), items.iter().map(|item| item * 2).collect::<Vec<_>>());
+        assert!(in_parallel(&[], |item: &u8| *item).is_empty());
     }
 }
