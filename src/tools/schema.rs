@@ -77,9 +77,7 @@ pub(crate) fn run(what: &Schema) -> ExitCode {
 fn act(what: &Schema) -> anyhow::Result<()> {
     match what {
         Schema::Crds { output: Notation::Json } => print(&schema::list()),
-        Schema::Crds { output: Notation::Yaml } => {
-            in_parallel(schema::crds(), in_yaml).into_iter().try_for_each(|text| print(&text?))
-        }
+        Schema::Crds { output: Notation::Yaml } => in_parallel(schema::crds(), in_yaml).into_iter().try_for_each(|text| print(&text?)),
         Schema::Openapi { v2: true, .. } => show(&schema::openapi::v2(), Notation::Json),
         Schema::Openapi { api_version, .. } => show(&schema::openapi::v3(api_version), Notation::Json),
         Schema::Explain { path } => print(&schema::explain(path)?),
