@@ -105,9 +105,15 @@ impl Cluster {
         self.kubectl_with(arguments, None)
     }
 
-    fn kubectl_with(&self, arguments: &[&str], input: Option<&str>) -> Output {
+    /// kubectl, for who runs it without this value.
+    pub(crate) fn kubectl_command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.kubectl);
         command.args(arguments).env("KUBECONFIG", &self.kubeconfig);
+        command
+    }
+
+    fn kubectl_with(&self, arguments: &[&str], input: Option<&str>) -> Output {
+        let mut command = self.kubectl_command(arguments);
         command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() }).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("kubectl runs");
         if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {

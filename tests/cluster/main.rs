@@ -27,7 +27,7 @@ use cluster::Cluster;
 /// What must be seen; it panics when it is not.
 type Point = fn(&Cluster);
 
-const POINTS: [(&str, Point); 12] = [
+const POINTS: [(&str, Point); 13] = [
     ("the_smallest_example_runs_and_answers", road::the_smallest_example_runs_and_answers),
     ("kubevirts_own_client_library_works_unchanged", library::kubevirts_own_client_library_works_unchanged),
     ("a_guest_is_set_up_by_cloud_init_and_answers_ssh", cloud_init::a_guest_is_set_up_by_cloud_init_and_answers_ssh),
@@ -39,6 +39,7 @@ const POINTS: [(&str, Point); 12] = [
     ("what_cannot_start_is_tried_again_with_a_back_off", kills::what_cannot_start_is_tried_again_with_a_back_off),
     ("machines_stop_start_and_go_without_the_api", without_api::machines_stop_start_and_go_without_the_api),
     ("deleting_leaves_nothing", traces::deleting_leaves_nothing),
+    ("an_exchange_of_the_api_drops_no_request", roles::an_exchange_of_the_api_drops_no_request),
     ("roles_stop_soon_and_tell_what_they_change", roles::roles_stop_soon_and_tell_what_they_change),
 ];
 
