@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The figures of the roles in a cluster. Uses Python's standard library only.
 
-    benches/cluster.py [--machines N]      N: guests on one node for the memory of its handler (default 10)
+    benches/cluster.py [--machines N] [PART …]
+
+N: guests on one node for the memory of its handler (default 10). PART: install, life, memory, answers; all unless named.
 
 Starts a cluster of its own (tests/cluster), installs the program that KUBEVIRT_RS names (which should be the release build),
 and ends it; KUBEVIRT_RS_CLUSTER names one that `make cluster` has started, which then stays.
@@ -166,6 +168,7 @@ def running(cluster, name):
 def life_figures(cluster):
     """One machine after the other: how soon QEMU starts, and what is written in its life."""
     times, counts, last = [], [], collections.Counter()
+    cluster.kubectl("create", "namespace", NAMESPACE)
     for number in range(3):
         name = f"life-{number}"
         since = cluster.audit_length()
@@ -190,9 +193,11 @@ def life_figures(cluster):
     say("writes to the API for a machine's life, without leases and events", f"{sum(counts) / len(counts):.1f}", "at most 11")
     for what, count in sorted(last.items()):
         print(f"    {count} {what}")
+    cluster.kubectl("delete", "namespace", NAMESPACE, "--wait=true")
 
 
 def memory_figures(cluster, number):
+    cluster.kubectl("create", "namespace", NAMESPACE)
     cluster.kubectl("apply", "--filename", "-", text="".join(machine(f"many-{n}", "node1") for n in range(number)))
     for n in range(number):
         cluster.until(f"many-{n} is Running", lambda n=n: running(cluster, f"many-{n}"), limit=600)
@@ -203,7 +208,7 @@ def memory_figures(cluster, number):
     cluster.kubectl("delete", "namespace", NAMESPACE, "--wait=true")
 
 
-def restart_figures(cluster):
+def answer_figures(cluster):
     """From a role's start, which is the first line of its log, to its first answer; the pod's probe needs no rights."""
     for role, port, path in (("api", 8443, "/healthz"), ("controller", 8443, "/healthz"), ("operator", 8443, "/healthz"), ("handler", 8443, "/healthz")):
         pods = cluster.get("pods", "--namespace", "kubevirt", "--selector", f"kubevirt.io=virt-{role}")["items"]
@@ -270,13 +275,20 @@ def install_figures(cluster):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--machines", type=int, default=10)
+    parser.add_argument("parts", nargs="*", metavar="PART")
     arguments = parser.parse_args()
+    parts = {
+        "install": install_figures,
+        "life": life_figures,
+        "memory": lambda cluster: memory_figures(cluster, arguments.machines),
+        "answers": answer_figures,
+    }
+    if unknown := set(arguments.parts) - set(parts):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(parts)}")
     with Cluster() as cluster:
-        install_figures(cluster)
-        cluster.kubectl("create", "namespace", NAMESPACE)
-        life_figures(cluster)
-        memory_figures(cluster, arguments.machines)
-        restart_figures(cluster)
+        for name, part in parts.items():
+            if name in (arguments.parts or parts):
+                part(cluster)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ pub mod migrations;
 pub mod node;
 pub mod owner;
 pub mod patch;
-mod patience;
+pub(crate) mod patience;
 pub mod persistent_state;
 pub mod pool;
 pub mod replicaset;

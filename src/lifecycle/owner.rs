@@ -2,6 +2,8 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
+use crate::api::names;
+
 /// The owner that controls an object.
 pub fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
     meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
@@ -21,6 +23,18 @@ pub fn reference(api_version: &str, kind: &str, owner: &ObjectMeta) -> OwnerRefe
         uid: owner.uid.clone().unwrap_or_default(),
         controller: Some(true),
         block_owner_deletion: Some(true),
+    }
+}
+
+/// Notes in annotations that an object has been seen by a controller of this version of the API.
+pub fn note_seen(meta: &mut ObjectMeta) {
+    const VERSION: &str = "v1";
+    const LATEST: &str = names::CONTROLLER_API_LATEST_VERSION_OBSERVED_ANNOTATION;
+    let annotations = meta.annotations.get_or_insert_default();
+    if annotations.get(LATEST).is_none_or(|v| v != VERSION) {
+        for key in [LATEST, names::CONTROLLER_API_STORAGE_VERSION_OBSERVED_ANNOTATION] {
+            annotations.insert(key.to_owned(), VERSION.to_owned());
+        }
     }
 }
 

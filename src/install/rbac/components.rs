@@ -151,6 +151,7 @@ pub(super) const CLUSTER: &[Role] = &[
         HANDLER,
         &[
             Rule::new(CORE, &["virtualmachineinstances"], CHANGE),
+            Rule::new(CORE, &["virtualmachines"], &["get"]),
             Rule::new(CORE, &["kubevirts"], READ),
             Rule::new("", &["nodes"], &["get", "list", "watch", "patch"]),
             Rule::new("", &["events"], &["create", "patch"]),

@@ -24,6 +24,7 @@ mod volume_requests;
 pub use data_volumes::service_account;
 pub use firmware::legacy_uuid;
 pub use observe::Observed;
+pub use pass::mark;
 pub use strategy::{AmbiguousStrategy, is_final, run_strategy};
 
 use k8s_openapi::jiff::Timestamp;

@@ -1,5 +1,6 @@
 //! One pass over a machine: the copies that it works on, and what comes out of it.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::jiff::Timestamp;
 
 use super::{
@@ -12,8 +13,6 @@ use crate::lifecycle::action::{Action, Event, Failure};
 use crate::lifecycle::owner;
 use crate::lifecycle::patch::Patch;
 
-/// The version that the annotations of a machine name once it has been seen.
-const API_VERSION: &str = "v1";
 /// The finalizer by which a deletion leaves what belongs to the machine alone.
 const ORPHAN: &str = "orphan";
 
@@ -97,7 +96,7 @@ impl<'a> Pass<'a> {
             }
             return Ok(());
         }
-        self.mark();
+        mark(&mut self.machine.metadata);
         generation::bump(self);
         memory_dump::annotate(self);
         let strategy = run_strategy(&self.machine).map_err(|e| Failure::new(super::FAILED_CREATE, e.to_string()))?;
@@ -119,19 +118,6 @@ impl<'a> Pass<'a> {
         live_update::plug_volumes(self);
         memory_dump::carry_out(self)?;
         live_update::after_volumes(self, restart_required)
-    }
-
-    /// Marks the machine as seen by this controller.
-    fn mark(&mut self) {
-        let meta = &mut self.machine.metadata;
-        let annotations = meta.annotations.get_or_insert_default();
-        if annotations.get(names::CONTROLLER_API_LATEST_VERSION_OBSERVED_ANNOTATION).is_none_or(|v| v != API_VERSION) {
-            for key in [names::CONTROLLER_API_LATEST_VERSION_OBSERVED_ANNOTATION, names::CONTROLLER_API_STORAGE_VERSION_OBSERVED_ANNOTATION]
-            {
-                annotations.insert(key.to_owned(), API_VERSION.to_owned());
-            }
-        }
-        owner::add_finalizer(meta, names::VIRTUAL_MACHINE_CONTROLLER_FINALIZER);
     }
 
     pub(super) fn annotation(&self, key: &str) -> Option<&str> {
@@ -200,6 +186,12 @@ impl<'a> Pass<'a> {
         };
         (!patch.is_empty()).then(|| Action::PatchMachineStatus(patch.below("/status")))
     }
+}
+
+/// Marks a machine as one that this controller looks after: it does not go before its guest.
+pub fn mark(meta: &mut ObjectMeta) {
+    owner::note_seen(meta);
+    owner::add_finalizer(meta, names::VIRTUAL_MACHINE_CONTROLLER_FINALIZER);
 }
 
 fn change_instance(from: &VirtualMachineInstance, to: &VirtualMachineInstance) -> Option<Action> {

@@ -1,11 +1,13 @@
 //! What nobody waits for is not worth a write of its own.
 
 use super::pass::Pass;
-use crate::api::v1::{VirtualMachine, VirtualMachineConditionType as Condition, VirtualMachineInstancePhase as Phase};
+use crate::api::v1::{
+    VirtualMachine, VirtualMachineConditionType as Condition, VirtualMachineInstancePhase as Phase, VirtualMachineStatus,
+};
 use crate::lifecycle::{conditions, patience};
 
-/// For so many seconds a machine that is deleted need not tell how its guest goes: most are gone by then.
-const GOING: u64 = 5;
+/// For so many seconds one that starts need not tell what it waits for: it is told by its instance, too.
+const SOON: u64 = 5;
 /// For so many seconds one whose guest runs may wait for the word that it is ready, too.
 const READY: u64 = 2;
 
@@ -17,12 +19,23 @@ pub(super) fn wait(pass: &Pass<'_>) -> Option<u64> {
         return None;
     }
     if let Some(deleted) = &old.metadata.deletion_timestamp {
-        return patience::left(deleted.0, pass.now, GOING);
+        return patience::left(deleted.0, pass.now, patience::GOING);
     }
     let status = &pass.instance.as_ref()?.status;
-    let runs = status.phase_transition_timestamps.iter().find(|t| t.phase == Phase::Running)?.phase_transition_timestamp.as_ref()?;
-    let waits = status.phase == Phase::Running && !new.status.ready && !old.status.ready;
-    patience::left(runs.0, pass.now, READY).filter(|_| waits)
+    if new.status.ready || old.status.ready {
+        return None;
+    }
+    let entered = status.phase_transition_timestamps.iter().find(|t| t.phase == status.phase)?.phase_transition_timestamp.as_ref()?;
+    let patience = if status.phase == Phase::Running { READY } else { SOON };
+    let waits = status.phase == Phase::Running || told(old) == told(new);
+    patience::left(entered.0, pass.now, patience).filter(|_| waits)
+}
+
+/// What a machine tells beyond why it is not ready.
+fn told(machine: &VirtualMachine) -> VirtualMachineStatus {
+    let mut told = machine.status.clone();
+    told.conditions.retain(|c| c.type_ != Condition::Ready);
+    told
 }
 
 #[cfg(test)]
@@ -61,8 +74,11 @@ mod tests {
                  conditions: [{{type: Ready, status: '{ready}'}}]"
             )
         };
+        let scheduled = |at: &str| running(at, "False").replace("Running", "Scheduled");
+        // all of it but what the instance says of its readiness
+        let told = "observedGeneration: 0, created: true, printableStatus: Starting, runStrategy: Always, conditions: [{type: Ready, status: 'False', reason: Old}]";
         let (starting, failed) = ("printableStatus: Starting", "conditions: [{type: Failure, status: 'True'}]");
-        let (deleted, long_deleted) = (", deletionTimestamp: '2026-12-01T00:00:09Z'", ", deletionTimestamp: '2026-12-01T00:00:01Z'");
+        let (deleted, long_deleted) = (", deletionTimestamp: '2026-12-01T00:00:09Z'", ", deletionTimestamp: '2026-12-01T00:00:00Z'");
         for (meta, status, instance, expected) in [
             ("", starting, running("09", "False"), (false, Some(1))),
             ("", starting, running("09", "True"), (true, None)),
@@ -70,7 +86,10 @@ mod tests {
             ("", failed, running("09", "False"), (true, None)),
             ("", "ready: true", running("09", "False"), (true, None)),
             ("", "", "phase: Scheduling".to_owned(), (true, None)),
-            (deleted, starting, running("01", "True"), (false, Some(4))),
+            ("", told, scheduled("08"), (false, Some(3))),
+            ("", told, scheduled("02"), (true, None)),
+            ("", starting, scheduled("08"), (true, None)),
+            (deleted, starting, running("01", "True"), (false, Some(9))),
             (long_deleted, starting, running("01", "True"), (true, None)),
         ] {
             assert_eq!(planned(meta, status, &instance), expected, "{meta} {status} {instance}");

@@ -7,8 +7,9 @@ use super::strategy::{first_request_done, is_final};
 use super::{generation, live_update, memory_dump, printable, run_strategy, start_failure, tracking, volume_requests};
 use crate::api::names;
 use crate::api::v1::{
-    VirtualMachineCondition as Condition, VirtualMachineConditionType as Kind, VirtualMachineInstanceConditionType as InstanceKind,
-    VirtualMachineInstancePhase as Phase,
+    StateChangeRequestAction as Request, VirtualMachineCondition as Condition, VirtualMachineConditionType as Kind,
+    VirtualMachineInstanceConditionType as InstanceKind, VirtualMachineInstancePhase as Phase, VirtualMachineRunStrategy as Strategy,
+    VirtualMachineStateChangeRequest as ChangeRequest, VirtualMachineStatus,
 };
 use crate::lifecycle::action::Failure;
 use crate::lifecycle::{conditions, owner};
@@ -24,8 +25,13 @@ pub(super) fn report(pass: &mut Pass<'_>, failure: Option<&Failure>) {
     status.created = instance.is_some();
     status.ready = instance.is_some_and(|i| conditions::has(&i.status.conditions, &InstanceKind::Ready, "True"));
     // From the first start on, so that one can tell whether there was one.
-    if !status.run_strategy.is_unset() || status.created {
-        status.run_strategy = run_strategy(&pass.observed.machine).unwrap_or_default();
+    let (before, strategy) = (&pass.observed.machine.status.run_strategy, run_strategy(&pass.observed.machine).unwrap_or_default());
+    if !before.is_unset() || status.created {
+        let changes = !before.is_unset() && *before != strategy;
+        if changes && strategy == Strategy::RerunOnFailure && !status.created && pass.start.is_none() {
+            ask_for_start(status);
+        }
+        status.run_strategy = strategy;
     }
     volume_requests::trim(pass);
     memory_dump::report(pass);
@@ -38,6 +44,14 @@ pub(super) fn report(pass: &mut Pass<'_>, failure: Option<&Failure>) {
     pass.machine.status.printable_status = printable::of(pass);
     tracking::report(pass);
     release_instance(pass);
+}
+
+/// A machine that is down and changes to running again after failures is started once. If that cannot be now, the change is
+/// forgotten with this status: what is still to be done becomes a request.
+fn ask_for_start(status: &mut VirtualMachineStatus) {
+    if status.state_change_requests.iter().all(|r| r.action != Request::Start) {
+        status.state_change_requests.push(ChangeRequest { action: Request::Start, ..ChangeRequest::default() });
+    }
 }
 
 fn report_conditions(pass: &mut Pass<'_>, failure: Option<&Failure>) {

@@ -22,6 +22,7 @@ pub(crate) use live_update::cpu_count;
 pub(crate) use network::is_ordinal as is_ordinal_link;
 pub use observe::Observed;
 pub use pods::{current_pod, is_down, is_going_down, is_ready};
+pub use status::ALL_BUT_THE_GUEST;
 pub use topology::needs_frequency;
 
 pub(crate) use volume_status::claim_info;
@@ -150,6 +151,43 @@ mod tests {
         assert_eq!((log.deleted_pods, store.instance), (vec!["p".to_owned()], None));
         let (store, _) = follow("", "", "phase: Succeeded", "");
         assert!(store.instance.unwrap().pointer("/metadata/finalizers").is_none());
+    }
+
+    #[test]
+    fn the_pod_of_a_guest_that_its_node_ends_is_left_alone() {
+        let ended = |code: u8| {
+            format!(
+                "phase: Running, containerStatuses: [{{name: compute, image: i, imageID: i, ready: false, restartCount: 0, state: {{terminated: {{exitCode: {code}}}}}}}]"
+            )
+        };
+        for (at, phase, pod, deleted, left) in [
+            ("2025-12-31T23:59:55Z", "Running", RUNNING, 0, true),
+            ("2025-12-31T23:59:55Z", "Succeeded", RUNNING, 0, true),
+            ("2025-12-31T23:59:55Z", "Running", ended(0).as_str(), 0, false),
+            ("2025-12-31T23:59:55Z", "Failed", ended(1).as_str(), 0, false),
+            ("2025-12-31T23:59:55Z", "Scheduling", "phase: Pending", 1, false),
+            ("2025-12-31T23:59:00Z", "Running", RUNNING, 1, false),
+        ] {
+            let status = format!("phase: {phase}, nodeName: n, {CONDITIONS}");
+            let (mut store, _) = follow("", "", &status, pod);
+            store.instance.as_mut().unwrap()["metadata"]["deletionTimestamp"] = json!(at);
+            let context = Context { image: "x".to_owned(), ..Context::default() };
+            let config = ClusterConfig::new(&KubeVirtConfiguration::default());
+            let log = settle::instance(&mut store, &config, "2026-01-01T00:00:00Z".parse().unwrap(), &context).unwrap();
+            assert_eq!((log.deleted_pods.len(), store.instance.is_some()), (deleted, left), "{at} {phase} {pod}");
+        }
+    }
+
+    #[test]
+    fn a_pod_is_told_as_soon_as_it_has_a_node() {
+        let pending = |scheduled: &str| format!("phase: Pending, conditions: [{{type: PodScheduled, status: '{scheduled}'}}]");
+        for (scheduled, told) in [("True", Some("n")), ("False", None)] {
+            let (store, _) = follow("", "", "phase: Scheduling", &pending(scheduled));
+            let pod = &store.pods["p"];
+            let label = pod.metadata.labels.as_ref().and_then(|l| l.get("kubevirt.io/nodeName"));
+            let open = pods::condition(pod, "kubevirt.io/virtual-machine-unpaused").is_some_and(|c| c.status == "True");
+            assert_eq!((label.map(String::as_str), open), (told, told.is_some()), "{scheduled}");
+        }
     }
 
     #[test]

@@ -9,9 +9,7 @@ use crate::api::v1::{VirtualMachineInstance, VirtualMachineInstancePhase as Phas
 use crate::config::ClusterConfig;
 use crate::lifecycle::action::{Action, Event, Failure};
 use crate::lifecycle::patch::Patch;
-
-/// The version that the annotations of an instance name once it has been seen.
-const API_VERSION: &str = "v1";
+use crate::lifecycle::{owner, patience};
 
 /// What a pass works on.
 pub(super) struct Pass<'a> {
@@ -91,7 +89,7 @@ impl<'a> Pass<'a> {
 
     /// Decides everything but the status.
     pub(super) fn decide(&mut self) -> Result<(), Failure> {
-        self.mark();
+        owner::note_seen(&mut self.instance.metadata);
         if self.is_deleted() {
             self.delete_pods();
             return Ok(());
@@ -114,19 +112,15 @@ impl<'a> Pass<'a> {
         launch::follow(self)
     }
 
-    /// Marks the instance as seen by this controller.
-    fn mark(&mut self) {
-        let annotations = self.instance.metadata.annotations.get_or_insert_default();
-        if annotations.get(names::CONTROLLER_API_LATEST_VERSION_OBSERVED_ANNOTATION).is_none_or(|v| v != API_VERSION) {
-            for key in [names::CONTROLLER_API_LATEST_VERSION_OBSERVED_ANNOTATION, names::CONTROLLER_API_STORAGE_VERSION_OBSERVED_ANNOTATION]
-            {
-                annotations.insert(key.to_owned(), API_VERSION.to_owned());
-            }
-        }
-    }
-
+    /// The pods go with the instance. While the node's handler ends the guest, they need not be told; and those that have
+    /// run their course go by themselves once the instance is gone, since it owns them.
     fn delete_pods(&mut self) {
         let observed = self.observed;
+        let since = self.instance.metadata.deletion_timestamp.as_ref().filter(|_| self.is_handed_over() || self.is_final());
+        if let Some(seconds) = since.and_then(|since| patience::left(since.0, self.now, patience::GOING)) {
+            self.look_again = Some(seconds);
+            return;
+        }
         for pod in observed.pods.iter().filter(|pod| pods::belongs_to(pod, &observed.instance)) {
             self.delete_pod(pod, None, "virtual machine pod");
         }

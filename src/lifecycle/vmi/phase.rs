@@ -16,7 +16,17 @@ use crate::lifecycle::{conditions, owner};
 
 /// Moves the instance on. What comes back keeps it from being what it should.
 pub(super) fn advance(pass: &mut Pass<'_>, failure: Option<Failure>) -> Option<Failure> {
+    let failure = step(pass, failure);
+    // one that goes is let go of in the write that says how it has ended
+    if pass.is_deleted() && matches!(pass.instance.status.phase, Phase::Failed | Phase::Succeeded) {
+        ended(pass);
+    }
+    failure
+}
+
+fn step(pass: &mut Pass<'_>, failure: Option<Failure>) -> Option<Failure> {
     match pass.phase() {
+        _ if pass.is_deleted() && nobody_asks(pass) => set(pass, outcome(pass)),
         _ if pass.is_unprocessed() && pass.launcher().is_some() => {
             set(pass, Phase::Scheduling);
             note_transition(pass);
@@ -148,9 +158,26 @@ fn hand_over(pass: &mut Pass<'_>, pod: &k8s_openapi::api::core::v1::Pod) {
     }
 }
 
+/// Whether the guest of an instance that goes has ended and nobody takes note of how: its machine goes, too, or it never had
+/// one. Then the handler does not tell it either.
+fn nobody_asks(pass: &Pass<'_>) -> bool {
+    let handed_over = matches!(pass.phase(), Phase::Running | Phase::Scheduled);
+    handed_over && !pass.observed.owner_exists && pass.launcher().is_some() && !has_pods(pass)
+}
+
+/// How the guest has ended, by its pod.
+fn outcome(pass: &Pass<'_>) -> Phase {
+    if pass.launcher().is_some_and(pods::has_succeeded) { Phase::Succeeded } else { Phase::Failed }
+}
+
+/// Whether pods are left to wait for. Those of an instance that goes are of no interest once the guest in them has ended.
+fn has_pods(pass: &Pass<'_>) -> bool {
+    let ours = pass.observed.pods.iter().filter(|pod| pods::belongs_to(pod, &pass.observed.instance));
+    ours.into_iter().any(|pod| !(pass.is_deleted() && pods::has_ended(pod)))
+}
+
 fn ended(pass: &mut Pass<'_>) {
-    let pods_left = pass.observed.pods.iter().any(|pod| pods::belongs_to(pod, &pass.observed.instance));
-    if !pods_left {
+    if !has_pods(pass) {
         owner::remove_finalizer(&mut pass.instance.metadata, names::DEPRECATED_VIRTUAL_MACHINE_INSTANCE_FINALIZER);
         owner::remove_finalizer(&mut pass.instance.metadata, names::VIRTUAL_MACHINE_INSTANCE_FINALIZER);
         set_label(pass, names::OUTDATED_LAUNCHER_IMAGE_LABEL, None);

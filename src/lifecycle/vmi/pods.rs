@@ -63,6 +63,16 @@ fn compute_exit_code(pod: &Pod) -> Option<i32> {
     Some(compute.state.as_ref()?.terminated.as_ref()?.exit_code)
 }
 
+/// Whether the guest in the pod has ended, whatever else still runs in it.
+pub(super) fn has_ended(pod: &Pod) -> bool {
+    is_down(pod) || compute_exit_code(pod).is_some()
+}
+
+/// Whether it has ended well.
+pub(super) fn has_succeeded(pod: &Pod) -> bool {
+    compute_exit_code(pod).map_or(phase(pod) == "Succeeded", |code| code == 0)
+}
+
 /// Whether the pod has run its course.
 pub fn is_down(pod: &Pod) -> bool {
     matches!(phase(pod), "Succeeded" | "Failed")
@@ -70,7 +80,7 @@ pub fn is_down(pod: &Pod) -> bool {
 
 /// Whether the pod, or the guest in it, has ended or is about to.
 pub fn is_going_down(pod: &Pod) -> bool {
-    is_down(pod) || compute_exit_code(pod).is_some() || pod.metadata.deletion_timestamp.is_some()
+    has_ended(pod) || pod.metadata.deletion_timestamp.is_some()
 }
 
 /// Whether the pod failed, or goes.

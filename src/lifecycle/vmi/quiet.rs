@@ -8,8 +8,8 @@ use crate::api::v1::{VirtualMachineInstance, VirtualMachineInstancePhase as Phas
 use crate::lifecycle::{owner, patience};
 
 /// A guest whose pod runs within so many seconds need not tell that it was being scheduled. For as long one that is being
-/// scheduled need not tell where its pod went, which it tells when the node takes over; nor one that is deleted, how it goes.
-const SOON: u64 = 5;
+/// scheduled need not tell where its pod went, which it tells when the node takes over.
+const SOON: u64 = 8;
 
 /// Whether what has changed is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,19 +27,19 @@ pub(super) fn wait(pass: &Pass<'_>) -> Wait {
         return Wait::No;
     }
     let held = |instance: &VirtualMachineInstance| owner::has_finalizer(&instance.metadata, names::VIRTUAL_MACHINE_INSTANCE_FINALIZER);
-    let since = if pass.is_deleted() {
+    let (since, patience) = if pass.is_deleted() {
         // What is left to tell is that it is gone; or, as long as it runs, what is still asked of it.
         let waits = held(old) && held(new) && (pass.is_final() || told(old) == told(new));
-        old.metadata.deletion_timestamp.as_ref().filter(|_| waits).map(|t| t.0)
+        (old.metadata.deletion_timestamp.as_ref().filter(|_| waits).map(|t| t.0), patience::GOING)
     } else {
         let since = match (&old.status.phase, &new.status.phase) {
             (_, Phase::Scheduling) if pass.is_unprocessed() => old.metadata.creation_timestamp.as_ref().map(|t| t.0),
             (Phase::Scheduling, Phase::Scheduling) => entered(old),
             _ => None,
         };
-        since.filter(|_| told(old) == told(new))
+        (since.filter(|_| told(old) == told(new)), SOON)
     };
-    since.and_then(|since| patience::left(since, pass.now, SOON)).map_or(Wait::No, Wait::Seconds)
+    since.and_then(|since| patience::left(since, pass.now, patience)).map_or(Wait::No, Wait::Seconds)
 }
 
 /// When the instance came into its phase.
@@ -104,16 +104,16 @@ mod tests {
         let stuck = "phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]";
         let running = "phase: Running, containerStatuses: [{name: compute, image: i, imageID: i, ready: true, restartCount: 0, state: {running: {}}}]";
         for (meta, status, pod, expected) in [
-            (NEW, "phase: Pending", "phase: Pending", (false, Some(4))),
+            (NEW, "phase: Pending", "phase: Pending", (false, Some(7))),
             (OLD, "phase: Pending", "phase: Pending", (true, None)),
             (NEW, "phase: Pending", stuck, (true, None)),
             (NEW, "phase: Pending", running, (true, None)),
-            (OLD, scheduling, "phase: Pending, qosClass: Burstable", (false, Some(2))),
+            (OLD, scheduling, "phase: Pending, qosClass: Burstable", (false, Some(5))),
             (OLD, &scheduling.replace("07Z", "01Z"), "phase: Pending, qosClass: Burstable", (true, None)),
             (OLD, scheduling, stuck, (true, None)),
             (OLD, scheduling, running, (true, None)),
-            (DELETED, "phase: Succeeded", "phase: Succeeded", (false, Some(3))),
-            (DELETED, "phase: Running, conditions: [{type: Ready, status: 'True'}]", running, (false, Some(3))),
+            (DELETED, "phase: Succeeded", running, (false, Some(8))),
+            (DELETED, "phase: Running, conditions: [{type: Ready, status: 'True'}]", running, (false, Some(8))),
             (", deletionTimestamp: '2026-12-01T00:00:00Z'", "phase: Succeeded", "phase: Succeeded", (true, None)),
         ] {
             assert_eq!(planned(meta, status, pod), expected, "{meta} {status} {pod}");

@@ -22,6 +22,9 @@ use crate::pod::{COMPUTE, backup_hooks, is_backup_hook};
 /// What the descheduler is told by annotations of the instance.
 const DESCHEDULER: [&str; 2] = ["descheduler.alpha.kubernetes.io/evict", "descheduler.alpha.kubernetes.io/prefer-no-eviction"];
 
+/// What the condition Ready tells when nothing but the guest is missing: once it runs, the handler may say that all is.
+pub const ALL_BUT_THE_GUEST: &str = "the guest does not run yet; its pod is ready";
+
 /// Puts the status of the instance together.
 pub(super) fn report(pass: &mut Pass<'_>, failure: Option<Failure>) {
     rename_finalizer(pass);
@@ -72,7 +75,10 @@ fn report_ready(pass: &mut Pass<'_>) {
     let ready = match pass.launcher() {
         None => not_ready(names::POD_NOT_EXISTS_REASON, "there is no launcher pod yet"),
         Some(pod) if pods::is_going_down(pod) => not_ready(names::POD_TERMINATING_REASON, "the launcher pod is ending"),
-        Some(_) if *pass.phase() != Phase::Running => not_ready(names::GUEST_NOT_RUNNING_REASON, "the guest does not run yet"),
+        Some(pod) if *pass.phase() != Phase::Running => {
+            let ready = pods::condition(pod, "Ready").is_some_and(|c| c.status == "True");
+            not_ready(names::GUEST_NOT_RUNNING_REASON, if ready { ALL_BUT_THE_GUEST } else { "the guest does not run yet" })
+        }
         Some(pod) => match pods::condition(pod, "Ready") {
             None => not_ready(names::POD_CONDITION_MISSING_REASON, "the launcher pod does not tell yet whether it is ready"),
             Some(of_pod) => taken_over(of_pod),
@@ -132,8 +138,15 @@ fn follow_instance(pass: &mut Pass<'_>) {
         return;
     }
     let meta = pass.instance.metadata.clone();
+    let on_its_way = pass.instance.status.phase == Phase::Scheduling;
     if let Some(wanted) = &mut pass.pod {
-        sync(&[names::NODE_NAME_LABEL, names::OUTDATED_LAUNCHER_IMAGE_LABEL], meta.labels.as_ref(), &mut wanted.metadata.labels);
+        if on_its_way {
+            let node = pods::node_name(wanted).to_owned();
+            wanted.metadata.labels.get_or_insert_default().insert(names::NODE_NAME_LABEL.to_owned(), node);
+        } else {
+            sync(&[names::NODE_NAME_LABEL], meta.labels.as_ref(), &mut wanted.metadata.labels);
+        }
+        sync(&[names::OUTDATED_LAUNCHER_IMAGE_LABEL], meta.labels.as_ref(), &mut wanted.metadata.labels);
         sync(&DESCHEDULER, meta.annotations.as_ref(), &mut wanted.metadata.annotations);
         let hooks = backup_hooks(&pass.instance, &pass.observed.context);
         let annotations = wanted.metadata.annotations.get_or_insert_default();
@@ -168,9 +181,15 @@ pub(super) fn set_label(pass: &mut Pass<'_>, key: &str, value: Option<String>) {
     }
 }
 
-/// Tells the pod what the instance knows, in one write, from the hand-over on: before, nobody asks the pod.
+/// Tells the pod what the instance knows, in one write, from the moment on that it has a node: so it can be ready as soon as
+/// its containers run.
 fn patch_pod(pass: &mut Pass<'_>) {
-    if !matches!(pass.instance.status.phase, Phase::Scheduled | Phase::Running) {
+    let told = match pass.instance.status.phase {
+        Phase::Scheduled | Phase::Running => true,
+        Phase::Scheduling => pass.launcher().is_some_and(|pod| pods::condition(pod, "PodScheduled").is_some_and(|c| c.status == "True")),
+        _ => false,
+    };
+    if !told {
         return;
     }
     follow_instance(pass);

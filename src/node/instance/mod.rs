@@ -77,6 +77,22 @@ pub struct Observed {
     pub host_model: bool,
     /// The SELinux context of the launcher; `None` where there is no SELinux.
     pub selinux_context: Option<String>,
+    /// Whether nobody takes note of how the guest ends: it belongs to no machine, or to one that goes, too.
+    pub unread: bool,
+}
+
+impl Observed {
+    /// Whether the guest of an instance that is deleted has ended.
+    pub fn goes(&self) -> bool {
+        let over = |status: &Status| status.stage == Stage::Ended || status.domain.as_ref().is_some_and(phase::is_over);
+        let deleted = self.instance.as_ref().is_some_and(|i| i.metadata.deletion_timestamp.is_some());
+        deleted
+            && match &self.launcher {
+                Launcher::Unknown => false,
+                Launcher::Alive(status) => over(status),
+                Launcher::Gone(_) => true,
+            }
+    }
 }
 
 /// What is done about an instance.

@@ -12,8 +12,9 @@ use crate::api::v1::{
 use crate::config::ClusterConfig;
 use crate::guest::status::{Domain, Fault, Stage, State, StateReason, Status};
 use crate::lifecycle::action::Event;
-use crate::lifecycle::conditions;
 use crate::lifecycle::patch::Patch;
+use crate::lifecycle::vmi::ALL_BUT_THE_GUEST;
+use crate::lifecycle::{conditions, patience};
 
 /// Events and the patch that follow from what is observed.
 pub(super) fn report(observed: &Observed, instance: &VirtualMachineInstance, config: &ClusterConfig, now: Timestamp) -> Vec<Action> {
@@ -36,6 +37,12 @@ pub(super) fn report(observed: &Observed, instance: &VirtualMachineInstance, con
     let fault = phase::fault(observed, &told.status.phase);
     tell_fault(&mut told, fault.as_ref(), now);
     let moved = told.status.phase != instance.status.phase;
+    if moved && let Some(seconds) = need_not_tell(observed, &told, now) {
+        return vec![Action::LookAgain { seconds }];
+    }
+    if moved && told.status.phase == Phase::Running {
+        tell_ready(&mut told, now);
+    }
     if moved {
         if told.status.phase == Phase::Failed
             && let Some(fault) = &fault
@@ -51,6 +58,22 @@ pub(super) fn report(observed: &Observed, instance: &VirtualMachineInstance, con
     }
     plan.extend(events.into_iter().map(Action::Record));
     plan
+}
+
+/// For how long the end of a guest needs no word, since nobody is there to take note of it: its instance is about to go.
+fn need_not_tell(observed: &Observed, told: &VirtualMachineInstance, now: Timestamp) -> Option<u64> {
+    let deleted = told.metadata.deletion_timestamp.as_ref().filter(|_| observed.unread)?;
+    let ended = matches!(told.status.phase, Phase::Succeeded | Phase::Failed);
+    patience::left(deleted.0, now, patience::GOING).filter(|_| ended)
+}
+
+/// The guest runs; if nothing but that was missing, it is ready.
+fn tell_ready(told: &mut VirtualMachineInstance, now: Timestamp) {
+    let paused = conditions::has(&told.status.conditions, &Kind::Paused, "True");
+    let ready = told.status.conditions.iter_mut().find(|c| c.type_ == Kind::Ready);
+    if let Some(ready) = ready.filter(|c| !paused && c.message == ALL_BUT_THE_GUEST) {
+        *ready = Condition { type_: Kind::Ready, status: "True".to_owned(), last_transition_time: Some(Time(now)), ..Condition::default() };
+    }
 }
 
 /// What is said when the guest could not be started.

@@ -6,6 +6,7 @@ use super::*;
 use crate::api::v1::{KubeVirtConfiguration, VirtualMachineInstanceConditionType as Kind};
 use crate::guest::status::{Agent, AgentInterface, Disk, Domain, Interface, State, StateReason};
 use crate::lifecycle::conditions;
+use crate::lifecycle::vmi::ALL_BUT_THE_GUEST;
 use crate::network::PrivateNetwork;
 
 const NOW: &str = "2026-12-01T00:00:00Z";
@@ -135,6 +136,38 @@ fn a_life_from_hand_over_to_power_off() {
     assert_eq!(follow(&seen).0, "cleanup");
     seen.traces = false;
     assert_eq!(follow(&seen).0, "");
+}
+
+#[test]
+fn a_guest_that_nothing_else_waits_for_is_ready_when_it_runs() {
+    for (message, state, ready) in [
+        (ALL_BUT_THE_GUEST, State::Running, "True"),
+        (ALL_BUT_THE_GUEST, State::Paused, "False"),
+        ("the guest does not run yet", State::Running, "False"),
+    ] {
+        let condition = json!({ "type": "Ready", "status": "False", "reason": "GuestNotRunning", "message": message });
+        let scheduled = instance("Scheduled", json!({ "status": { "conditions": [condition] } }));
+        let launcher = Launcher::Alive(status(Stage::Started, Some(domain(state, StateReason::User))));
+        let (_, told) = follow(&observed(scheduled, launcher));
+        assert!(conditions::has(&told.unwrap().status.conditions, &Kind::Ready, ready), "{message} {state:?}");
+    }
+}
+
+#[test]
+fn an_end_that_nobody_notes_is_not_told() {
+    let deleted = |at: &str| instance("Running", json!({ "metadata": { "deletionTimestamp": at } }));
+    let gone = Launcher::Gone(Some(status(Stage::Ended, Some(domain(State::Shutoff, StateReason::Shutdown)))));
+    for (instance, unread, words) in [
+        (deleted("2026-11-30T23:59:58Z"), true, "again"),
+        (deleted("2026-11-30T23:59:58Z"), false, "patch, Normal Stopped"),
+        (deleted("2026-11-30T23:59:00Z"), true, "patch, Normal Stopped"),
+        (instance("Running", json!({})), true, "patch, Normal Stopped"),
+    ] {
+        let seen = Observed { unread, ..observed(instance, gone.clone()) };
+        assert_eq!(follow(&seen).0, words, "{unread} {:?}", seen.instance);
+        assert_eq!(seen.goes(), seen.instance.as_ref().unwrap().metadata.deletion_timestamp.is_some());
+    }
+    assert!(!observed(deleted("2026-11-30T23:59:58Z"), running()).goes());
 }
 
 #[test]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
-use kubevirt_rs::api::v1::VirtualMachineInstance;
 use kubevirt_rs::api::v1::VirtualMachineInstancePhase as Phase;
+use kubevirt_rs::api::v1::{VirtualMachine, VirtualMachineInstance};
+use kubevirt_rs::lifecycle::owner;
 use kubevirt_rs::lifecycle::patch::Patch;
 use kubevirt_rs::node::instance::{Action, Observed, Start, plan};
 
@@ -46,7 +47,10 @@ impl Node {
         if !self.expectations.met(item) {
             return self.queue.add_after(item.clone(), SEEN_AGAIN);
         }
-        let observed = self.observe(item);
+        let mut observed = self.observe(item);
+        if let Some(instance) = observed.instance.as_ref().filter(|_| observed.goes()) {
+            observed.unread = self.is_unread(instance).await;
+        }
         let config = self.configuration.now();
         for action in plan(&observed, &config, now()) {
             if let Err(error) = self.apply(item, &observed, action).await {
@@ -83,6 +87,18 @@ impl Node {
             traces: true,
             host_model: self.host.has_model(),
             selinux_context: guest.selinux_context.clone(),
+            unread: false,
+        }
+    }
+
+    /// Whether the instance belongs to no machine, or to one that goes, too.
+    async fn is_unread(&self, instance: &VirtualMachineInstance) -> bool {
+        let Some(machine) = owner::controller(&instance.metadata).filter(|o| o.kind == "VirtualMachine") else {
+            return true;
+        };
+        match self.cluster.get::<VirtualMachine>(instance.metadata.namespace.as_deref(), &machine.name).await {
+            Ok(found) => found.metadata.deletion_timestamp.is_some() || found.metadata.uid.as_deref() != Some(&machine.uid),
+            Err(error) => error.is_not_found(),
         }
     }
 

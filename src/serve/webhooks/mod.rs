@@ -4,10 +4,13 @@ mod eviction;
 mod launcher_pod;
 pub(crate) mod lookup;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kubevirt_rs::admission::{self, Operation, Request as Judged, Seed, Verdict};
 use kubevirt_rs::install::webhooks::{Asks, Webhook, at};
-use serde_json::Value;
+use kubevirt_rs::lifecycle::vm;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::review::{self, Question, Reply};
 use super::{Request, Response};
@@ -108,14 +111,66 @@ impl Gate {
 
 /// The changes that make the defaulted object of the one that was sent. Warnings come with the judgement.
 fn defaulted(request: &Judged) -> Reply {
-    let Verdict { allowed, object, causes, .. } = admission::defaults(request);
+    let Verdict { allowed, mut object, causes, .. } = admission::defaults(request);
     if allowed {
+        mark(request, &mut object);
         Reply::change(&json_patch::diff(request.object, &object))
     } else {
         Reply::verdict(&Verdict { allowed, object: Value::Null, causes, warnings: Vec::new() })
     }
 }
 
+/// Marks a new machine as its controller would in its first write, which is saved by that.
+fn mark(request: &Judged, machine: &mut Value) {
+    if request.kind != "VirtualMachine" || request.operation != Operation::Create {
+        return;
+    }
+    let Some(metadata) = machine.get_mut("metadata") else { return };
+    if let Ok(mut meta) = ObjectMeta::deserialize(&*metadata) {
+        vm::mark(&mut meta);
+        metadata["annotations"] = json!(meta.annotations);
+        metadata["finalizers"] = json!(meta.finalizers);
+    }
+}
+
 fn seed() -> Seed {
     Seed(rand::random())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kubevirt_rs::api::v1::KubeVirtConfiguration;
+    use kubevirt_rs::config::ClusterConfig;
+
+    #[test]
+    fn a_new_machine_is_marked_and_no_other_object() {
+        let config = ClusterConfig::new(&KubeVirtConfiguration::default());
+        let object = json!({"metadata": {"name": "a", "annotations": {"own": "1"}}});
+        for (kind, operation, marked) in [
+            ("VirtualMachine", Operation::Create, true),
+            ("VirtualMachine", Operation::Update, false),
+            ("VirtualMachineInstance", Operation::Create, false),
+        ] {
+            let request = Judged {
+                kind,
+                operation,
+                config: &config,
+                object: &object,
+                old: None,
+                user: "",
+                user_node: None,
+                namespace: "kubevirt",
+                cluster: &[],
+                seed: Seed(1),
+                now: jiff::Timestamp::UNIX_EPOCH,
+            };
+            let mut found = object.clone();
+            mark(&request, &mut found);
+            assert_eq!(found != object, marked, "{kind} {operation:?}");
+            assert_eq!(found["metadata"]["annotations"]["own"], "1");
+            let finalizers = json!(["kubevirt.io/virtualMachineControllerFinalize"]);
+            assert_eq!(found["metadata"]["finalizers"] == finalizers, marked);
+        }
+    }
 }

@@ -60,14 +60,14 @@ start_control_plane() {
 	local run=(ip netns exec "$NAME-control" "$PROGRAMS/testcluster") pki=$D/pki
 	spawn registry ip netns exec "$NAME-control" python3 "$here/images.py" serve "$D/images" 5000
 	make_certificates
-	# Only writes, without their bodies: benches count them.
+	# Only writes; benches count them. KUBEVIRT_RS_AUDIT=Request shows what was in them.
 	cat >"$D/audit.yaml" <<-Y
 		apiVersion: audit.k8s.io/v1
 		kind: Policy
 		omitStages: [RequestReceived]
 		rules:
 		  - {level: None, verbs: [get, list, watch]}
-		  - {level: Metadata}
+		  - {level: ${KUBEVIRT_RS_AUDIT:-Metadata}}
 	Y
 	spawn etcd "${run[@]}" etcd --data-dir "$D/etcd" --unsafe-no-fsync --log-level warn \
 		--listen-client-urls http://127.0.0.1:2379 --advertise-client-urls http://127.0.0.1:2379 --listen-peer-urls http://127.0.0.1:2380
