@@ -216,7 +216,6 @@ def answer_figures(cluster):
         port = next((p["containerPort"] for c in pod["spec"]["containers"] for p in c.get("ports", []) if p.get("name") == "metrics"), port)
         times = []
         for _ in range(3):
-            # a container that was started again has another id
             old = role_pids_of(cluster.get("pod", pod["metadata"]["name"], "--namespace", "kubevirt"), role)
             os.kill(old[0], 15)
             times.append(first_answer(cluster, pod["metadata"]["name"], role, pod["status"]["podIP"], port, path, old[0]))
@@ -227,11 +226,16 @@ def role_pids_of(pod, role):
     return [pid for pid, line in container_processes(pod, f"virt-{role}").items() if f"kubevirt-rs {role}" in line]
 
 
-def started(cluster, name, role):
-    """When the container that runs now began, by its own log."""
-    lines = cluster.kubectl("logs", name, "--namespace", "kubevirt", "--container", f"virt-{role}").splitlines()
-    lines = [json.loads(line) for line in lines if line.startswith("{")]
-    return datetime.datetime.fromisoformat(next(line for line in lines if line.get("message") == "starting")["timestamp"])
+def started(cluster, name, role, after):
+    """When the container began that runs since that time, by its own log."""
+    def first_line():
+        lines = cluster.kubectl("logs", name, "--namespace", "kubevirt", "--container", f"virt-{role}").splitlines()
+        lines = [json.loads(line) for line in lines if line.startswith("{")]
+        times = [line["timestamp"] for line in lines if line.get("message") == "starting"]
+        begun = datetime.datetime.fromisoformat(times[0]) if times else None
+        return begun if begun and begun > after else None
+
+    return cluster.until(f"{role} has begun anew", first_line)
 
 
 def first_answer(cluster, name, role, address, port, path, old):
@@ -239,6 +243,9 @@ def first_answer(cluster, name, role, address, port, path, old):
     import ssl
 
     context = ssl._create_unverified_context()
+    ended = datetime.datetime.now(datetime.UTC)
+    # until then it may be the old one that answers
+    cluster.until(f"{role} has ended", lambda: not pathlib.Path(f"/proc/{old}").exists(), every=0.005)
     begin = time.monotonic()
     while time.monotonic() - begin < 180:
         try:
@@ -246,9 +253,7 @@ def first_answer(cluster, name, role, address, port, path, old):
             connection.request("GET", path)
             if connection.getresponse().status == 200:
                 now = datetime.datetime.now(datetime.UTC)
-                pids = role_pids_of(cluster.get("pod", name, "--namespace", "kubevirt"), role)
-                if any(pid != old for pid in pids):
-                    return (now - started(cluster, name, role)).total_seconds()
+                return (now - started(cluster, name, role, ended)).total_seconds()
         except (OSError, http.client.HTTPException):
             pass
         time.sleep(0.002)

@@ -414,8 +414,12 @@ fn at_rest(things: &Things) -> Result<(), String> {
     match (machine["spec"]["runStrategy"].as_str().unwrap_or_default(), &things.instance) {
         ("Halted", None) if told == "Stopped" => Ok(()),
         ("Always", Some(instance)) if told == "Running" && instance["status"]["phase"] == "Running" && things.pods.len() == 1 => Ok(()),
-        // One that has ended well stays down.
-        ("RerunOnFailure", None) if told == "Stopped" => Ok(()),
+        // One that has ended well stays down; so does one whose instance somebody deleted, and it tells of the failures before.
+        ("RerunOnFailure", None)
+            if machine["status"]["stateChangeRequests"].is_null() && ["Stopped", "CrashLoopBackOff"].contains(&told) =>
+        {
+            Ok(())
+        }
         ("RerunOnFailure", Some(instance)) if instance["status"]["phase"] == "Running" && things.pods.len() == 1 => Ok(()),
         _ => wrong("not what was asked for"),
     }

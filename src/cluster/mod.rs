@@ -18,6 +18,8 @@ mod lease;
 mod limiter;
 mod queue;
 mod shutdown;
+#[cfg(test)]
+pub(crate) mod simulation;
 mod store;
 #[cfg(test)]
 pub(crate) mod testing;

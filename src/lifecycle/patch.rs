@@ -68,6 +68,13 @@ impl Patch {
         tests
     }
 
+    /// What makes the status of an object `new`; nothing, if it is so. An object that nobody has looked after yet may have no
+    /// status at all to change.
+    pub fn of_status<T: Serialize + Default + PartialEq>(old: &T, new: &T) -> Option<Self> {
+        let patch = if *old == T::default() && old != new { Self::default().add("", new) } else { Self::between(old, new) };
+        (!patch.is_empty()).then(|| patch.below("/status"))
+    }
+
     /// The same patch for an object that stands at `prefix` in a bigger one.
     #[must_use]
     pub fn below(mut self, prefix: &str) -> Self {
@@ -204,6 +211,20 @@ mod tests {
             assert_eq!(object, new);
             assert_eq!(patch.is_empty(), old == new);
         }
+    }
+
+    #[test]
+    fn a_status_is_made_where_there_is_none() {
+        type Status = std::collections::BTreeMap<&'static str, u8>;
+        let (none, one, two) = (Status::new(), Status::from([("a", 1)]), Status::from([("a", 1), ("b", 2)]));
+        let mut object = json!({});
+        for (old, new) in [(&none, &one), (&one, &two), (&two, &none)] {
+            Patch::of_status(old, new).unwrap().apply(&mut object).unwrap();
+            assert_eq!(object["status"], json!(new));
+        }
+        let first = Patch::of_status(&none, &one).unwrap();
+        assert_eq!(first.0.iter().map(|step| (step.op, step.path.as_str())).collect::<Vec<_>>(), [("add", "/status")]);
+        assert_eq!(Patch::of_status(&one, &one), None);
     }
 
     #[test]

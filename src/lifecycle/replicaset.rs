@@ -233,10 +233,7 @@ fn report(
     let paused = set.spec.paused.then(|| ("Paused", "the set is paused: nothing is made or deleted".to_owned()));
     let toggled = tell(Kind::ReplicaPaused, paused);
     tell(Kind::ReplicaFailure, failure);
-    let patch = Patch::between(&set.status, &status);
-    if !patch.is_empty() {
-        plan.push(Action::PatchStatus(patch.below("/status")));
-    }
+    plan.extend(Patch::of_status(&set.status, &status).map(Action::PatchStatus));
     if toggled {
         plan.push(if set.spec.paused { record("SuccessfulPaused", "paused") } else { record("SuccessfulResumed", "resumed") });
     }

@@ -36,10 +36,7 @@ pub(super) fn report(pass: &Pass<'_>, members: &[VirtualMachine], failure: Optio
     let paused = pool.spec.paused.then_some(("SuccessfulPaused", "the pool is paused: nothing is made, updated or deleted"));
     let toggled = tell(Kind::ReplicaPaused, paused);
     let news = tell(Kind::ReplicaFailure, failure.as_ref().map(|(reason, message)| (*reason, message.as_str())));
-    let patch = Patch::between(&pool.status, &status);
-    if !patch.is_empty() {
-        plan.push(Action::PatchStatus(patch.below("/status")));
-    }
+    plan.extend(Patch::of_status(&pool.status, &status).map(Action::PatchStatus));
     if toggled {
         plan.push(if pool.spec.paused { record("SuccessfulPaused", "paused") } else { record("SuccessfulResume", "resumed") });
     }

@@ -154,8 +154,9 @@ impl<'a> Pass<'a> {
         }
         plan.extend(self.observed.instance.as_ref().zip(self.instance.as_ref()).and_then(|(old, new)| change_instance(old, new)));
         plan.extend(machine(&marked, &after).map(Action::PatchMachine));
-        let told_later = self.finish_status().and_then(|_| quiet::wait(&self));
-        plan.extend(self.finish_status().filter(|_| !released && !starts && told_later.is_none()));
+        let status = self.finish_status();
+        let told_later = status.as_ref().and_then(|_| quiet::wait(&self));
+        plan.extend(status.filter(|_| !released && !starts && told_later.is_none()));
         self.look_again = self.look_again.into_iter().chain(told_later).min();
         if let (true, Some(instance)) = (self.release, &self.instance) {
             let mut released = instance.clone();
@@ -177,14 +178,7 @@ impl<'a> Pass<'a> {
 
     /// The status alone.
     pub(super) fn finish_status(&self) -> Option<Action> {
-        let (before, after) = (&self.observed.machine.status, &self.machine.status);
-        let patch = if *before == VirtualMachineStatus::default() && before != after {
-            // There may be no status at all to add to.
-            Patch::default().add("", after)
-        } else {
-            Patch::between(before, after)
-        };
-        (!patch.is_empty()).then(|| Action::PatchMachineStatus(patch.below("/status")))
+        Patch::of_status(&self.observed.machine.status, &self.machine.status).map(Action::PatchMachineStatus)
     }
 }
 

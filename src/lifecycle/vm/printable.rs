@@ -2,7 +2,7 @@
 
 use super::data_volumes;
 use super::pass::Pass;
-use super::strategy::{is_final, run_strategy, shall_run, start_requested};
+use super::strategy::{is_final, run_strategy, shall_run};
 use crate::api::v1::{
     VirtualMachineInstance, VirtualMachineInstanceCondition, VirtualMachineInstanceConditionType as Condition,
     VirtualMachineInstancePhase as Phase, VirtualMachinePrintableStatus as Status, VirtualMachineRunStrategy as Strategy, Volume,
@@ -34,10 +34,7 @@ const STATUSES: [(Status, Fits); 16] = [
     (Status::CrashLoopBackOff, |pass| {
         let stands_still = instance(pass).is_none_or(is_final) && pass.start.is_none();
         let restarts = matches!(run_strategy(&pass.machine), Ok(Strategy::Always | Strategy::RerunOnFailure | Strategy::Once));
-        // what runs again only after a failure is done with, unless a start was asked for
-        let is_over =
-            instance(pass).is_none() && run_strategy(&pass.machine) == Ok(Strategy::RerunOnFailure) && !start_requested(&pass.machine);
-        stands_still && restarts && !is_over && pass.machine.status.start_failure.as_ref().is_some_and(|f| f.consecutive_fail_count > 0)
+        stands_still && restarts && pass.machine.status.start_failure.as_ref().is_some_and(|f| f.consecutive_fail_count > 0)
     }),
     (Status::Stopped, |pass| match instance(pass) {
         None => pass.start.is_none(),

@@ -6,6 +6,8 @@
 
 mod apply;
 mod args;
+#[cfg(test)]
+mod histories;
 mod item;
 mod observe;
 mod pass;
@@ -53,16 +55,40 @@ struct Controller {
     expectations: Expectations<Item>,
     recorder: Recorder,
     installed: Installed,
-    /// The namespace of the roles.
-    namespace: String,
+    /// What the time is.
+    clock: Box<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
-/// How this installation makes pods.
+/// Where this is, and how this installation makes pods.
 struct Installed {
     image: String,
     sidecar_shim_image: String,
     image_pull_secret: String,
     qemu_timeout: u32,
+    /// The namespace of the roles.
+    namespace: String,
+    /// The name of the pod or machine.
+    host: String,
+}
+
+impl Controller {
+    /// Follows all that is read, until it is time to stop. Nothing is written yet but what there is to say.
+    fn follow(cluster: Cluster, installed: Installed, clock: Box<dyn Fn() -> Timestamp + Send + Sync>, shutdown: &Shutdown) -> Arc<Self> {
+        let recorder = Recorder::start(&cluster, &installed.host, shutdown);
+        let (stores, queue, settings) = (Stores::new(), Arc::<Queue<Item>>::default(), Arc::<Settings>::default());
+        stores.follow(&cluster, &queue, &settings, &recorder, shutdown);
+        Arc::new(Self { cluster, stores, settings, queue, expectations: Expectations::default(), recorder, installed, clock })
+    }
+
+    /// Makes so many passes at once.
+    fn work(self: &Arc<Self>, workers: u16, shutdown: &Shutdown) -> JoinSet<()> {
+        let mut all = JoinSet::new();
+        for _ in 0..workers.max(1) {
+            let (controller, shutdown) = (self.clone(), shutdown.clone());
+            all.spawn(async move { controller.queue.work(&shutdown, |item| controller.pass(item)).await });
+        }
+        all
+    }
 }
 
 /// Runs the role until it is asked to stop.
@@ -94,9 +120,16 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
     health.set("the objects", false);
     answer(args, &health, &metrics, &shutdown).await?;
     let host = host_name();
-    let recorder = Recorder::start(&cluster, &host, &shutdown);
-    let (stores, queue, settings) = (Stores::new(), Arc::<Queue<Item>>::default(), Arc::<Settings>::default());
-    stores.follow(&cluster, &queue, &settings, &recorder, &shutdown);
+    let installed = Installed {
+        image: args.launcher_image.clone(),
+        sidecar_shim_image: args.sidecar_shim_image.clone().unwrap_or_else(|| args.launcher_image.clone()),
+        image_pull_secret: args.image_pull_secret.clone(),
+        qemu_timeout: args.launcher_qemu_timeout,
+        namespace: args.namespace.clone(),
+        host: host.clone(),
+    };
+    let controller = Controller::follow(cluster.clone(), installed, Box::new(now), &shutdown);
+    let stores = &controller.stores;
     // A stand-by has its stores filled, so that it can begin at once.
     if shutdown.unless(stores.ready()).await.is_none() {
         return Ok(());
@@ -114,26 +147,7 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
         return Ok(());
     };
     metrics.leading.set(1);
-    let controller = Arc::new(Controller {
-        cluster,
-        stores,
-        settings,
-        queue,
-        expectations: Expectations::default(),
-        recorder,
-        installed: Installed {
-            image: args.launcher_image.clone(),
-            sidecar_shim_image: args.sidecar_shim_image.clone().unwrap_or_else(|| args.launcher_image.clone()),
-            image_pull_secret: args.image_pull_secret.clone(),
-            qemu_timeout: args.launcher_qemu_timeout,
-        },
-        namespace: args.namespace.clone(),
-    });
-    let mut workers = JoinSet::new();
-    for _ in 0..args.workers.max(1) {
-        let (controller, shutdown) = (controller.clone(), shutdown.clone());
-        workers.spawn(async move { controller.queue.work(&shutdown, |item| controller.pass(item)).await });
-    }
+    let mut workers = controller.work(args.workers, &shutdown);
     tokio::select! {
         () = leadership.keep() => {
             // Someone else may lead by now: nothing more is written, not even the end of what is in hand.

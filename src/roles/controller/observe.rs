@@ -241,7 +241,7 @@ impl Controller {
 
     /// What the launcher pod depends on besides. Of an instance that has its pod most is of no interest any more.
     async fn context(&self, instance: &VirtualMachineInstance, effective: &Effective, has_launcher: bool) -> Result<Context, Error> {
-        let Installed { image, sidecar_shim_image, image_pull_secret, qemu_timeout } = &self.installed;
+        let Installed { image, sidecar_shim_image, image_pull_secret, qemu_timeout, .. } = &self.installed;
         let mut context = Context {
             image: image.clone(),
             sidecar_shim_image: sidecar_shim_image.clone(),

@@ -6,9 +6,9 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kubevirt_rs::lifecycle::action::Action;
 use kubevirt_rs::lifecycle::{node, pool, replicaset, vm, vmi};
 
+use super::Controller;
 use super::apply::{Scene, Versions};
 use super::item::Item;
-use super::{Controller, now};
 use crate::cluster::{Error, Key, reference};
 
 /// When to look again after own writes that were not seen yet, in case their watch event never comes.
@@ -57,7 +57,7 @@ impl Controller {
             return Ok(Outcome::Done);
         };
         let effective = self.settings.current();
-        let (config, now) = (&effective.config, now());
+        let (config, now) = (&effective.config, (self.clock)());
         let plan = vm::plan(&observed, config, now);
         let versions = Versions::of(&observed.machine.metadata, observed.instance.as_ref().map(|i| &i.metadata));
         let scene = Scene { item, key, about: reference(&observed.machine), effective: &effective, instance: None, versions };
@@ -69,7 +69,7 @@ impl Controller {
         let Some(observed) = self.observe_instance(key, &effective).await? else {
             return Ok(Outcome::Done);
         };
-        let (config, now) = (&effective.config, now());
+        let (config, now) = (&effective.config, (self.clock)());
         let plan = vmi::plan(&observed, config, now);
         let versions = Versions::of(&observed.instance.metadata, None);
         let scene = Scene { item, key, about: reference(&observed.instance), effective: &effective, instance: Some(&observed), versions };
@@ -102,7 +102,7 @@ impl Controller {
         let Some(observed) = self.observe_set(key) else {
             return Ok(Outcome::Done);
         };
-        let now = now();
+        let now = (self.clock)();
         let plan = match replicaset::plan(&observed, now) {
             Ok(plan) => plan,
             Err(invalid) => {
@@ -137,7 +137,7 @@ impl Controller {
         let Some(observed) = self.observe_pool(key) else {
             return Ok(Outcome::Done);
         };
-        let now = now();
+        let now = (self.clock)();
         let plan = match pool::plan(&observed, now) {
             Ok(plan) => plan,
             Err(invalid) => {
@@ -168,7 +168,7 @@ impl Controller {
         let key = Key::new("", name);
         let about = observed.node.as_ref().map_or_else(ObjectReference::default, reference);
         let scene = Scene { item, key: &key, about, effective: &effective, instance: None, versions: Versions::default() };
-        for action in node::plan(&observed, now()) {
+        for action in node::plan(&observed, (self.clock)()) {
             self.apply_to_node(&scene, &action).await?;
         }
         Ok(Outcome::Done)
