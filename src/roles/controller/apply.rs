@@ -129,12 +129,7 @@ impl Controller {
                 let written = self.cluster.patch::<DataVolume>(namespace, name, patch).await?;
                 self.expect(item, &stores.data_volumes, &written);
             }
-            Action::CreateRevision(made) => match self.cluster.create::<ControllerRevision>(made).await {
-                Ok(written) => self.expect(item, &stores.revisions, &written),
-                // Its name says what it keeps.
-                Err(Error::AlreadyExists(_)) => {}
-                Err(error) => return Err(error),
-            },
+            Action::CreateRevision(made) => self.keep_revision(item, made).await?,
             Action::DeleteRevision { name } => {
                 self.cluster.delete::<ControllerRevision>(namespace, name, &Deletion::default()).await?;
             }
@@ -183,6 +178,20 @@ impl Controller {
             Err(Error::AlreadyExists(message)) if !self.stores.instances.contains(scene.key) => Err(Error::Conflict(message)),
             made => made,
         }
+    }
+
+    /// Keeps a revision. Its name says what it keeps, so one that is there already will do; but if it is not seen yet, the
+    /// pass was decided by what is no longer so.
+    async fn keep_revision(&self, item: &Item, made: &ControllerRevision) -> Result<(), Error> {
+        match self.cluster.create::<ControllerRevision>(made).await {
+            Ok(written) => self.expect(item, &self.stores.revisions, &written),
+            Err(Error::AlreadyExists(message)) if !self.stores.revisions.contains(&Key::of(&made.metadata)) => {
+                return Err(Error::Conflict(message));
+            }
+            Err(Error::AlreadyExists(_)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Makes a pod. One that was made before, when the answer was lost, is as good.
@@ -249,12 +258,7 @@ impl Controller {
                 note(&scene.versions.object, &written.metadata);
                 self.expect(item, &stores.pools, &written);
             }
-            Action::CreateRevision(made) => match self.cluster.create::<ControllerRevision>(made).await {
-                Ok(written) => self.expect(item, &stores.revisions, &written),
-                // Its name says what it keeps.
-                Err(Error::AlreadyExists(_)) => {}
-                Err(error) => return Err(error),
-            },
+            Action::CreateRevision(made) => self.keep_revision(item, made).await?,
             Action::DeleteRevision { name } => {
                 self.cluster.delete::<ControllerRevision>(namespace, name, &Deletion::default()).await?;
             }

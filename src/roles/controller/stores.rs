@@ -136,7 +136,9 @@ fn trim_namespace(namespace: &mut Namespace) {
 
 fn trim_revision(revision: &mut ControllerRevision) {
     // Those of other controllers, such as DaemonSets, are none of our business, but have the same resource.
-    let ours = owner::controller(&revision.metadata).is_some_and(|o| o.api_version.starts_with(names::GROUP))
+    // The groups of machines, pools and instance types all end alike.
+    let of_group = |version: &str| version.split('/').next().is_some_and(|group| group.ends_with(names::GROUP));
+    let ours = owner::controller(&revision.metadata).is_some_and(|o| of_group(&o.api_version))
         || revision.metadata.labels.iter().flatten().any(|(key, _)| key.ends_with(names::GROUP) || key.contains("kubevirt.io/"));
     if !ours {
         revision.data = None;
