@@ -172,6 +172,7 @@ fn step(identity: &str, old: &LeaseSpec, unchanged: Duration, now: Timestamp) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::simulation::ApiServer;
 
     fn held(holder: &str, seconds: i32) -> LeaseSpec {
         LeaseSpec {
@@ -180,6 +181,38 @@ mod tests {
             acquire_time: Some(MicroTime(Timestamp::UNIX_EPOCH)),
             lease_transitions: Some(3),
             ..LeaseSpec::default()
+        }
+    }
+
+    /// How long it takes a stand-by to lead once the leader has said goodbye, or has vanished.
+    async fn taken_over(says_goodbye: bool, seed: u64) -> Duration {
+        let api = ApiServer::new(seed);
+        api.with(|state| state.errs = false);
+        let cluster = || Cluster { client: api.client(), component: "c" };
+        let stand = |identity: &'static str| {
+            let election = Election::new(&cluster(), "n", "virt-controller", identity);
+            tokio::spawn(async move { election.win(&Shutdown::new()).await })
+        };
+        let mut leader = stand("a").await.unwrap().unwrap();
+        let next = stand("b");
+        // somewhere in between two renewals
+        let _ = timeout(Duration::from_millis(5000 + 137 * seed), leader.keep()).await;
+        assert!(!next.is_finished(), "two lead");
+        let begin = Instant::now();
+        if says_goodbye {
+            leader.release().await;
+        }
+        assert!(next.await.unwrap().is_some());
+        begin.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_takes_over_soon() {
+        for (says_goodbye, within) in [(true, 5), (false, 20)] {
+            for seed in 0..20 {
+                let took = taken_over(says_goodbye, seed).await;
+                assert!(took < Duration::from_secs(within), "{says_goodbye} {seed}: {took:?}");
+            }
         }
     }
 

@@ -46,7 +46,6 @@ impl Chance {
 #[derive(Clone)]
 struct Event {
     version: u64,
-    collection: Collection,
     kind: &'static str,
     object: Value,
 }
@@ -54,7 +53,7 @@ struct Event {
 /// All that there is.
 pub(crate) struct State {
     objects: BTreeMap<Collection, BTreeMap<(String, String), Value>>,
-    log: Vec<Event>,
+    log: BTreeMap<Collection, Vec<Event>>,
     version: u64,
     made: u64,
     begin: Instant,
@@ -122,7 +121,8 @@ impl State {
         } else {
             all.insert(Self::key(&object), object.clone());
         }
-        self.log.push(Event { version: self.version, collection: collection.to_owned(), kind, object: object.clone() });
+        let event = Event { version: self.version, kind, object: object.clone() };
+        self.log.entry(collection.to_owned()).or_default().push(event);
         object
     }
 
@@ -176,7 +176,9 @@ impl State {
         if new["spec"] != old["spec"] {
             new["metadata"]["generation"] = json!(old["metadata"]["generation"].as_i64().unwrap_or(0) + 1);
         }
-        new["metadata"].as_object_mut().map(|meta| meta.retain(|_, value| !value.is_null()));
+        if let Some(meta) = new["metadata"].as_object_mut() {
+            meta.retain(|_, value| !value.is_null());
+        }
         if new == old { Ok(old) } else { Ok(self.put(collection, new)) }
     }
 
@@ -217,7 +219,9 @@ impl State {
             }
             if waits(object) && !all.iter().any(|(_, o)| owner(o).is_some_and(|owner| owner["uid"] == object["metadata"]["uid"])) {
                 let mut object = object.clone();
-                object["metadata"]["finalizers"].as_array_mut().map(|f| f.retain(|f| f != "foregroundDeletion"));
+                if let Some(finalizers) = object["metadata"]["finalizers"].as_array_mut() {
+                    finalizers.retain(|finalizer| finalizer != "foregroundDeletion");
+                }
                 self.put(collection, object);
             }
         }
@@ -275,7 +279,7 @@ impl ApiServer {
     pub(crate) fn new(seed: u64) -> Self {
         let state = State {
             objects: BTreeMap::new(),
-            log: Vec::new(),
+            log: BTreeMap::new(),
             version: 1,
             made: 0,
             begin: Instant::now(),
@@ -362,7 +366,10 @@ impl ApiServer {
         let seen = self.changed.subscribe();
         let lines = stream::unfold((self, place.collection, from, seen), |(server, collection, from, mut seen)| async move {
             loop {
-                let next = server.with(|state| state.log.iter().find(|e| e.version > from && e.collection == collection).cloned());
+                let next = server.with(|state| {
+                    let log = state.log.get(&collection)?;
+                    log.get(log.partition_point(|event| event.version <= from)).cloned()
+                });
                 let Some(event) = next else {
                     seen.mark_unchanged();
                     seen.changed().await.ok()?;

@@ -130,6 +130,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Result<Vec<Action>, Invalid>
     let pass = Pass::new(observed, now)?;
     let mut plan = Vec::new();
     let members = members::claim(&pass, &mut plan);
+    plan.extend(left_behind(observed.pool.metadata.name.as_deref().unwrap_or_default(), Some(pass.uid()), &observed.machines));
     let paused = observed.pool.spec.paused;
     if pass.is_deleted() {
         scale::let_all_go(&pass, &members, &mut plan);
@@ -149,6 +150,21 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Result<Vec<Action>, Invalid>
         plan.extend(pass.release());
     }
     Ok(plan)
+}
+
+/// Lets go of the machines of a pool of that name which is gone: it did not know of them when it let its own go. Of a pool
+/// that is there, `uid` is its own.
+pub fn left_behind(pool: &str, uid: Option<&str>, machines: &[VirtualMachine]) -> Vec<Action> {
+    let of_another = |machine: &&VirtualMachine| {
+        let owner = owner::controller(&machine.metadata).filter(|o| o.kind == "VirtualMachinePool" && o.name == pool);
+        owner.is_some_and(|owner| Some(owner.uid.as_str()) != uid)
+    };
+    let free = |machine: &VirtualMachine| {
+        let mut free = machine.clone();
+        owner::remove_finalizer(&mut free.metadata, FINALIZER);
+        change_machine(machine, &free)
+    };
+    machines.iter().filter(of_another).filter_map(free).collect()
 }
 
 /// What is told when an action of a plan did not succeed.

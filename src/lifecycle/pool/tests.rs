@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::*;
 
 const NOW: &str = "2026-12-01T00:00:00Z";
@@ -210,4 +212,16 @@ fn what_fails_is_told_once() {
         observed.pool = patched(&observed.pool, patch);
     }
     assert_eq!(failed(&observed, NOW.parse().unwrap(), &action, "no"), []);
+}
+
+#[test]
+fn the_machines_of_a_pool_that_is_gone_are_let_go() {
+    let machines = settled(pool(1, "replicas: 2", 1)).machines;
+    let freed = |name: &str, uid: Option<&str>| {
+        let plan = left_behind(name, uid, &machines);
+        plan.iter().filter(|a| matches!(a, Action::PatchMachine { patch, .. } if json!(patch).to_string().contains("finalizers"))).count()
+    };
+    for (name, uid, count) in [("p", None, 2), ("p", Some("another"), 2), ("p", Some("pool"), 0), ("q", None, 0)] {
+        assert_eq!(freed(name, uid), count, "{name} {uid:?}");
+    }
 }

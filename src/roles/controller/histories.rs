@@ -22,13 +22,17 @@ use crate::cluster::simulation::{ApiServer, State, now_since};
 use crate::cluster::{Cluster, Shutdown};
 
 /// How many histories a run goes through.
-const HISTORIES: u64 = 120;
+const HISTORIES: u64 = 1000;
 /// So many things happen before the trouble ends.
 const TROUBLE: usize = 80;
 /// So much of it, at most, until everything is at rest: longer than any back-off.
 const PATIENCE: Duration = Duration::from_secs(3600);
 /// Nothing has happened for so long: longer than the longest back-off.
 const REST: Duration = Duration::from_secs(400);
+
+/// How often kubelet and handler look around while things happen, and otherwise.
+const SWIFT: Duration = Duration::from_secs(5);
+const SLOW: Duration = Duration::from_secs(50);
 
 const MACHINES: &str = "apis/kubevirt.io/v1/virtualmachines";
 const INSTANCES: &str = "apis/kubevirt.io/v1/virtualmachineinstances";
@@ -354,11 +358,15 @@ async fn history(seed: u64) -> Result<(), String> {
     still(&api, "after another start")
 }
 
-/// Lets the world go on for a while.
+/// Lets the world go on for a while: slowly, when nothing happens.
 async fn live(world: &mut World, time: Duration) {
     let end = Instant::now() + time;
+    let mut before = 0;
     while Instant::now() < end {
-        sleep(Duration::from_secs(5)).await;
+        let version = world.api.with(|state| state.version());
+        let pause = if version == before { SLOW } else { SWIFT };
+        before = version;
+        sleep(pause.min(end - Instant::now())).await;
         world.kubelet();
         world.handler();
         world.api.with(State::collect_garbage);
@@ -370,7 +378,7 @@ async fn settle(world: &mut World) -> Result<(), String> {
     let end = Instant::now() + PATIENCE;
     let (mut version, mut since) = (0, Instant::now());
     while Instant::now() < end {
-        live(world, Duration::from_secs(5)).await;
+        live(world, SLOW).await;
         let now = world.api.with(|state| state.version());
         if now != version {
             (version, since) = (now, Instant::now());

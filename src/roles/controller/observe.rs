@@ -167,8 +167,11 @@ impl Controller {
         let claims = self.claims_of_instance(&instance);
         let data_volumes = self.data_volumes_behind(&instance, &claims);
         Ok(Some(vmi::Observed {
-            // A machine that goes itself takes note of nothing any more.
-            owner_exists: self.stores.machines.get(key).is_some_and(|m| m.metadata.deletion_timestamp.is_none()),
+            // A machine that goes itself takes note of nothing any more, nor does another one of its name.
+            owner_exists: self.stores.machines.get(key).is_some_and(|machine| {
+                let is_owner = owner::controller(&instance.metadata).is_none_or(|o| Some(&o.uid) == machine.metadata.uid.as_ref());
+                is_owner && machine.metadata.deletion_timestamp.is_none()
+            }),
             migration_active: self.stores.is_migrated(key),
             storage_classes: if has_launcher { Vec::new() } else { self.stores.storage_classes.all() },
             lowest_tsc_frequency: self.lowest_tsc_frequency(&instance),

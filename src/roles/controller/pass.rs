@@ -135,6 +135,11 @@ impl Controller {
 
     async fn pool(&self, item: &Item, key: &Key) -> Result<Outcome, Error> {
         let Some(observed) = self.observe_pool(key) else {
+            let (effective, about) = (self.settings.current(), ObjectReference::default());
+            let scene = Scene { item, key, about, effective: &effective, instance: None, versions: Versions::default() };
+            for action in pool::left_behind(&key.name, None, &self.stores.machines.in_namespace(&key.namespace)) {
+                self.apply_to_pool(&scene, &action).await?;
+            }
             return Ok(Outcome::Done);
         };
         let now = (self.clock)();
