@@ -24,7 +24,7 @@ pub(crate) enum Error {
     #[error("gone: {0}")]
     Gone(String),
     /// There was no answer, or none that can be used; another try may have one.
-    #[error("the API server gave no answer: {0}")]
+    #[error("the API server gave no answer that can be used: {0}")]
     Unanswered(String),
     /// The answer took too long.
     #[error("the API server did not answer within {} s", .0.as_secs())]

@@ -44,11 +44,7 @@ pub fn plan(observed: &Observed, config: &ClusterConfig, now: Timestamp) -> Vec<
 /// What is told when an action of a plan did not succeed: the plan is not carried on.
 pub fn failed(observed: &Observed, config: &ClusterConfig, now: Timestamp, action: &Action, error: &str) -> Vec<Action> {
     let (reason, message, event) = match action {
-        Action::CreatePod(_) if error.contains("violates PodSecurity") => {
-            let message = format!("the launcher pod needs a namespace whose Pod Security level is privileged: {error}");
-            (FAILED_CREATE, message, true)
-        }
-        Action::CreatePod(_) => (FAILED_CREATE, format!("the launcher pod cannot be made: {error}"), true),
+        Action::CreatePod(_) => (FAILED_CREATE, why_no_pod(error), true),
         Action::DeletePod { name, .. } => (FAILED_DELETE, format!("the pod {name:?} cannot be deleted: {error}"), true),
         Action::CreateClaim(_) => {
             ("FailedBackendStorageCreate", format!("the claim for the guest's own state cannot be made: {error}"), false)
@@ -63,6 +59,19 @@ pub fn failed(observed: &Observed, config: &ClusterConfig, now: Timestamp, actio
     let event = event.then(|| Event::warning(reason, &message));
     status::report(&mut pass, Some(Failure::new(reason, message)));
     event.into_iter().chain(pass.instance_action()).collect()
+}
+
+/// What the API server says when it does not take a pod, and what is to be done then. Only the words tell.
+const REFUSALS: [(&str, &str); 4] = [
+    ("violates PodSecurity", "it needs a namespace whose Pod Security level is privileged"),
+    ("exceeded quota", "raise the namespace's ResourceQuota, or end something that counts in it"),
+    ("failed calling webhook", "an admission webhook does not answer: have it repaired by who runs it, or its configuration deleted"),
+    ("denied the request", "an admission webhook does not want it: ask who runs it"),
+];
+
+fn why_no_pod(error: &str) -> String {
+    let advice = REFUSALS.iter().find(|(words, _)| error.contains(words)).map(|(_, advice)| format!("; {advice}"));
+    format!("the launcher pod cannot be made{}: {error}", advice.unwrap_or_default())
 }
 
 const FAILED_CREATE: &str = "FailedCreate";
@@ -218,6 +227,51 @@ mod tests {
         ] {
             let (store, _) = follow("", spec, status, &pod);
             assert_eq!(condition(&store, kind), told, "{spec} {pod}");
+        }
+    }
+
+    #[test]
+    fn what_is_to_be_done_about_a_pod_that_is_not_taken_is_told() {
+        for (error, advice) in [
+            (r#"pods "p" is forbidden: violates PodSecurity "baseline:latest""#, "Pod Security level is privileged"),
+            (
+                r#"pods "p" is forbidden: exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0"#,
+                "raise the namespace's ResourceQuota",
+            ),
+            (r#"failed calling webhook "w.example.com": service "judge" not found"#, "have it repaired"),
+            (r#"admission webhook "w.example.com" denied the request: no"#, "ask who runs it"),
+            ("etcdserver: request timed out", "cannot be made: "),
+        ] {
+            let (store, _) = follow("", "", "", "");
+            let observed = settle::observe_instance(&store, &Context::default()).unwrap().unwrap();
+            let config = ClusterConfig::new(&KubeVirtConfiguration::default());
+            let told = failed(&observed, &config, "2026-12-01T00:00:00Z".parse().unwrap(), &Action::CreatePod(Box::default()), error);
+            let said = told.iter().find_map(|a| if let Action::Record(event) = a { Some(event.message.as_str()) } else { None });
+            assert!(said.is_some_and(|s| s.contains(advice) && s.contains(error)), "{error}: {said:?}");
+        }
+    }
+
+    #[test]
+    fn a_claim_that_keeps_the_scheduler_waiting_is_named() {
+        const UNBOUND: &str = "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.";
+        for (phase, scheduler, named) in [
+            ("Pending", UNBOUND, true),
+            ("Bound", UNBOUND, false),
+            ("Pending", "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind.", true),
+            // a claim may wait for the pod to get a node, and is not what keeps it from one
+            ("Pending", "0/2 nodes are available: 2 Insufficient memory.", false),
+        ] {
+            let spec = ", volumes: [{name: root, persistentVolumeClaim: {claimName: waits}}]";
+            let pod = format!(
+                "phase: Pending, conditions: [{{type: PodScheduled, status: 'False', reason: Unschedulable, message: \"{scheduler}\"}}]"
+            );
+            let (mut store, _) = follow("", spec, "phase: Scheduling", &pod);
+            let claim = yaml(&format!("{{metadata: {{name: waits, namespace: lab}}, spec: {{}}, status: {{phase: {phase}}}}}"));
+            store.claims.insert("waits".to_owned(), serde_json::from_value(claim).unwrap());
+            settle(&mut store);
+            let conditions = store.instance.as_ref().unwrap()["status"]["conditions"].as_array().unwrap();
+            let said = conditions.iter().find(|c| c["type"] == "PodScheduled").unwrap()["message"].as_str().unwrap();
+            assert_eq!((said.starts_with(scheduler), said.contains("\"waits\"")), (true, named), "{phase} {scheduler}: {said}");
         }
     }
 

@@ -12,7 +12,7 @@ use crate::api::v1::{
     VirtualMachineInstanceMigrationTransport as Transport, VirtualMachineInstancePhase as Phase,
 };
 use crate::lifecycle::action::{Event, Failure};
-use crate::lifecycle::{conditions, owner};
+use crate::lifecycle::{conditions, owner, volumes};
 
 /// Moves the instance on. What comes back keeps it from being what it should.
 pub(super) fn advance(pass: &mut Pass<'_>, failure: Option<Failure>) -> Option<Failure> {
@@ -93,21 +93,37 @@ fn unprocessed(pass: &mut Pass<'_>, failure: Option<&Failure>) {
 
 /// Tells of the scheduler's troubles with the pod as long as it has any.
 fn follow_scheduler(pass: &mut Pass<'_>, pod: &k8s_openapi::api::core::v1::Pod) {
+    let of_pod = pods::condition(pod, "PodScheduled").filter(|c| c.status == "False");
+    let unbound = of_pod.and_then(|c| unbound_claim(pass, c.message.as_deref().unwrap_or_default()));
     let conditions = &mut pass.instance.status.conditions;
-    match pods::condition(pod, "PodScheduled").filter(|c| c.status == "False") {
+    match of_pod {
         None => conditions::remove(conditions, &pod_scheduled()),
         Some(of_pod) => {
             let told = Condition {
                 type_: pod_scheduled(),
                 status: of_pod.status.clone(),
                 reason: of_pod.reason.clone().unwrap_or_default(),
-                message: of_pod.message.clone().unwrap_or_default(),
+                message: of_pod.message.clone().unwrap_or_default() + &unbound.unwrap_or_default(),
                 last_probe_time: of_pod.last_probe_time.clone(),
                 last_transition_time: of_pod.last_transition_time.clone(),
             };
             conditions::set(conditions, told);
         }
     }
+}
+
+/// The scheduler says that a claim is not bound, but not which one.
+fn unbound_claim(pass: &Pass<'_>, scheduler: &str) -> Option<String> {
+    let of_claims = ["unbound immediate PersistentVolumeClaims", "persistent volumes to bind"];
+    if !of_claims.iter().any(|words| scheduler.contains(words)) {
+        return None;
+    }
+    let (volume, claim) = pass.instance.spec.volumes.iter().find_map(|volume| {
+        let claim = pass.observed.claim(volumes::claim_name(volume)?)?;
+        let bound = claim.status.as_ref().and_then(|s| s.phase.as_deref()) == Some("Bound");
+        (!bound).then_some((&volume.name, claim.metadata.name.as_deref().unwrap_or_default()))
+    })?;
+    Some(format!("; the claim {claim:?} of the volume {volume:?} is not bound: its events tell why"))
 }
 
 /// A guest that cannot go on: one that comes from elsewhere can be sent again.
