@@ -18,8 +18,8 @@ declare -A packages=(
 	[run]="ipxe-qemu libvirt-daemon libvirt-daemon-driver-qemu ovmf qemu-system-x86 qemu-utils seabios swtpm swtpm-tools"
 	# a Kubernetes cluster on this machine, and the image that is loaded into it
 	[cluster]="@build buildah !tests/cluster/cluster.sh !tests/guests/build.sh"
-	# all tests: schema checks, ssh and curl into guests, the guests themselves
-	[test]="@build @run @cluster curl libvirt-clients openssh-client procps time"
+	# all tests: schema checks, a reader of ISO images, ssh and curl into guests, the guests themselves
+	[test]="@build @run @cluster curl libarchive-tools libvirt-clients openssh-client procps time"
 )
 
 top=$(cd "$(dirname "$0")/.." && pwd)
