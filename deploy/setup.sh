@@ -19,7 +19,7 @@ declare -A packages=(
 	# a Kubernetes cluster on this machine, and the image that is loaded into it
 	[cluster]="@build buildah !tests/cluster/cluster.sh !tests/guests/build.sh"
 	# all tests: schema checks, a reader of ISO images, ssh and curl into guests, the guests themselves
-	[test]="@build @run @cluster curl libarchive-tools libvirt-clients openssh-client procps time"
+	[test]="@build @run @cluster !tests/emulators.sh curl libarchive-tools libvirt-clients openssh-client procps time"
 )
 
 top=$(cd "$(dirname "$0")/.." && pwd)
