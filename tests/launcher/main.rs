@@ -6,6 +6,7 @@
 
 mod guest;
 mod inputs;
+mod lacks;
 mod pod;
 mod run;
 mod seeds;

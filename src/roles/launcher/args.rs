@@ -32,6 +32,9 @@ pub(crate) struct Args {
     /// The disk of a claim or DataVolume, by the name of the claim or of the volume: a raw image or a block device
     #[arg(long = "volume", value_name = "NAME=PATH")]
     pub(crate) volumes: Vec<Pair>,
+    /// Where UEFI variables and the TPM are kept that the machine calls persistent, in a folder for each machine; else they are thrown away
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) state: Option<PathBuf>,
     /// Forward a port of this machine into the guest
     #[arg(long = "forward", value_name = "[tcp|udp:][ADDRESS:]HOST:GUEST")]
     pub(crate) forwards: Vec<Forward>,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use kubevirt_rs::domain::facts::{Attachment, Facts, Networks, Paths, Smbios, VolumeFacts, Volumes};
 use kubevirt_rs::domain::{Architecture, wants_free_page_reporting, wants_serial_console_log};
 
+use super::lacks;
 use super::machine::Machine;
 use crate::libvirt::Daemon;
 use crate::linux::kvm;
@@ -43,13 +44,16 @@ pub(super) fn look(machine: &Machine, args: &Args) -> Result<Host, Refusal> {
     let qemu = need(program(emulator).or_else(|| program("qemu-kvm")), &format!("QEMU ({emulator})"), package, "qemu-kvm");
     let qemu_img = need(program("qemu-img"), "qemu-img", "qemu-utils", "qemu-img");
     let domain = &machine.vmi.spec.domain;
-    if domain.devices.tpm.is_some() {
-        need(program("swtpm"), "swtpm, which the TPM of this machine needs,", "swtpm swtpm-tools", "swtpm swtpm-tools");
+    if domain.devices.tpm.as_ref().is_some_and(|tpm| tpm.enabled != Some(false)) {
+        for name in ["swtpm", "swtpm_setup"] {
+            need(program(name), &format!("{name}, which spec.domain.devices.tpm needs,"), "swtpm swtpm-tools", "swtpm swtpm-tools");
+        }
     }
     if domain.firmware.as_ref().and_then(|f| f.bootloader.as_ref()).is_some_and(|b| b.efi.is_some()) && firmware().plain.is_none() {
-        need(None, "The UEFI firmware", "ovmf", "edk2-ovmf");
+        need(None, "The UEFI firmware, which spec.domain.firmware.bootloader.efi needs,", "ovmf", "edk2-ovmf");
     }
     drop(qemu);
+    missing.extend(lacks::look(machine));
     let emulated = match args.accelerator {
         Accelerator::Tcg => Some("as asked".to_owned()),
         Accelerator::Auto => kvm::usable().err(),

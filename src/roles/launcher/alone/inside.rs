@@ -27,6 +27,7 @@ use super::machine::Machine;
 use super::ports::Ports;
 use super::report::Report;
 use super::screen;
+use super::state::State;
 use crate::libvirt::{Connection, Daemon, Domain, Event, Layout, Lifecycle};
 use crate::linux::children::Children;
 use crate::linux::sandbox::Inside;
@@ -42,6 +43,7 @@ pub(super) struct Launch {
     pub(super) host: Host,
     pub(super) ports: Ports,
     pub(super) screen: Option<TcpListener>,
+    pub(super) state: Option<State>,
     pub(super) scratch: Scratch,
     pub(super) args: Args,
 }
@@ -195,6 +197,9 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
         make::all(builds, &launch.host.qemu_img, children).await.map_err(Refusal::failure)?;
         let mut facts = facts;
         facts.volumes.by_name = ready.facts;
+        if let Some(state) = &launch.state {
+            keep(state, machine, folder, &mut facts).map_err(|e| Refusal::failure(format!("Failed to lend the guest its state: {e}")))?;
+        }
         Ok::<_, Refusal>(facts)
     };
     let ((daemon, connection), facts) = tokio::try_join!(libvirt, disks)?;
@@ -237,6 +242,15 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
     let leave = if console.as_ref().is_some_and(Attached::interactive) { " Leave the console with Ctrl-]." } else { "" };
     report.event("Started", json!({"name": machine.name(), "uid": machine.uid()}), &format!("{} is booting.{leave}", machine.name()));
     Ok(Running { daemon, _connection: connection, domain, name, events, console })
+}
+
+/// Puts what outlives the guest where libvirt looks for it.
+fn keep(state: &State, machine: &Machine, folder: &Path, facts: &mut domain::Facts) -> io::Result<()> {
+    if let Some(variables) = state.variables() {
+        facts.paths.nvram = variables;
+    }
+    let uuid = machine.vmi.spec.domain.firmware.as_ref().map_or("", |firmware| firmware.uuid.as_str());
+    state.lend_tpm(&Layout::under(folder).config, uuid)
 }
 
 async fn forward(launch: &Launch, domain: &Domain) -> Result<(), Refusal> {

@@ -76,6 +76,10 @@ pub(super) fn read(args: &Args) -> Result<Machine, Refusal> {
     let sources = sources(&objects)?;
     let (mut vmi, prefix) = admit(&input, &judge)?;
     vmi.metadata.uid.get_or_insert_with(|| seed().uuid(1));
+    if vmi.spec.domain.devices.autoattach_vsock == Some(true) {
+        // 0 to 2 are taken; no two launchers have the same number at the same time
+        vmi.status.vsock_cid.get_or_insert_with(|| std::process::id().max(3));
+    }
     if args.network == Network::None {
         vmi.spec.domain.devices.interfaces.clear();
         vmi.spec.domain.devices.autoattach_pod_interface = Some(false);

@@ -12,10 +12,12 @@ mod console;
 mod disks;
 mod host;
 mod inside;
+mod lacks;
 mod machine;
 mod ports;
 mod report;
 mod screen;
+mod state;
 
 use std::process::ExitCode;
 
@@ -37,6 +39,7 @@ pub(super) fn run(args: Args) -> Result<ExitCode, Refusal> {
     let host = host::look(&machine, &args)?;
     let ports = ports::reserve(&args)?;
     let screen = args.vnc.map(screen::bind).transpose()?;
+    let state = state::open(&machine, &args)?;
 
     let base = std::env::temp_dir();
     let scratch = Scratch::new(&base).map_err(|e| {
@@ -67,7 +70,7 @@ pub(super) fn run(args: Args) -> Result<ExitCode, Refusal> {
             }
             Ok(ExitCode::from(code))
         }
-        Ok(Side::Inside(inside)) => inside::run(inside, &inside::Launch { machine, sources, host, ports, screen, scratch, args }),
+        Ok(Side::Inside(inside)) => inside::run(inside, &inside::Launch { machine, sources, host, ports, screen, state, scratch, args }),
         Err(e) => {
             let _ = scratch.remove();
             Err(Refusal::host(vec![e.to_string()]))
