@@ -226,6 +226,8 @@ pub const VIRTUAL_MACHINE_POD_MEMORY_REQUESTS_LABEL: &str = "kubevirt.io/vmi-pod
 pub const MEMORY_HOTPLUG_OVERHEAD_RATIO_LABEL: &str = "kubevirt.io/memory-hotplug-overhead-ratio";
 /// `alpha.kubevirt.io/auto-memory-limits-ratio`
 pub const AUTO_MEMORY_LIMITS_RATIO_LABEL: &str = "alpha.kubevirt.io/auto-memory-limits-ratio";
+/// `kubevirt-rs.io/memory-overhead`: by which figures the memory of launcher pods is estimated. Ours alone.
+pub const MEMORY_OVERHEAD_PROFILE_ANNOTATION: &str = "kubevirt-rs.io/memory-overhead";
 /// `alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity`
 pub const EMULATOR_THREAD_COMPLETE_TO_EVEN_PARITY: &str = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity";
 /// `kubevirt.io/volume-update-migration`

@@ -130,11 +130,14 @@ fn read(object: &DynamicObject) -> Result<ClusterConfig, String> {
     let at = |pointer: &str| object.data.pointer(pointer).filter(|value| !value.is_null());
     let settings = at("/spec/configuration").map(KubeVirtConfiguration::deserialize).transpose();
     let settings = settings.map_err(|e| format!("spec.configuration: {e}"))?.unwrap_or_default();
-    let mut config = ClusterConfig::checked(&settings).map_err(|e| format!("spec.configuration: {e}"))?;
+    let none = BTreeMap::new();
+    let annotations = object.metadata.annotations.as_ref().unwrap_or(&none);
+    let config = ClusterConfig::checked(&settings).and_then(|config| config.with_annotations(annotations));
+    let mut config = config.map_err(|e| format!("{}: {e}", e.place()))?;
     if let Some(architecture) = at("/status/defaultArchitecture").and_then(Value::as_str).filter(|a| !a.is_empty()) {
         config = config.with_default_architecture(architecture);
     }
-    Ok(config.with_annotations(object.metadata.annotations.as_ref().unwrap_or(&BTreeMap::new())))
+    Ok(config)
 }
 
 #[cfg(test)]

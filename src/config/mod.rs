@@ -27,6 +27,17 @@ pub struct ClusterConfig {
     gates: u128,
     emulator_thread_to_even_parity: bool,
     vga_for_efi: bool,
+    memory_overhead: MemoryOverhead,
+}
+
+/// By which figures the memory is estimated that a launcher pod needs beside its guest's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryOverhead {
+    /// KubeVirt's, so that a VM fits the same nodes and quotas as there.
+    #[default]
+    KubeVirt,
+    /// What was measured of this program's pods, with a margin: docs/memory.md.
+    Measured,
 }
 
 /// Why a configuration is not usable.
@@ -42,9 +53,29 @@ pub enum ConfigError {
         /// What was there.
         found: String,
     },
+    /// An annotation of the KubeVirt object that says nothing which we know.
+    #[error("set {annotation} to {wanted}, not {found:?}")]
+    Annotation {
+        /// Which annotation.
+        annotation: &'static str,
+        /// What would be right.
+        wanted: &'static str,
+        /// What was there.
+        found: String,
+    },
     /// The configuration does not fit its own type.
     #[error("write the configuration in its form: {0}")]
     Form(String),
+}
+
+impl ConfigError {
+    /// The part of the KubeVirt object that is to be changed.
+    pub fn place(&self) -> &'static str {
+        match self {
+            Self::Annotation { .. } => "metadata.annotations",
+            Self::Value { .. } | Self::Form(_) => "spec.configuration",
+        }
+    }
 }
 
 impl ClusterConfig {
@@ -74,7 +105,7 @@ impl ClusterConfig {
             None => (&[][..], &[][..]),
         };
         let gates = Gate::ALL.iter().filter(|gate| gate.resolve(enabled, disabled)).fold(0, |bits, gate| bits | 1_u128 << (*gate as u32));
-        Self { spec, gates, emulator_thread_to_even_parity: false, vga_for_efi: false }
+        Self { spec, gates, emulator_thread_to_even_parity: false, vga_for_efi: false, memory_overhead: MemoryOverhead::default() }
     }
 
     /// The same configuration on a cluster of another architecture, which its status tells.
@@ -85,11 +116,21 @@ impl ClusterConfig {
     }
 
     /// The same configuration with what the annotations of the KubeVirt object switch on.
-    #[must_use]
-    pub fn with_annotations(mut self, annotations: &BTreeMap<String, String>) -> Self {
+    ///
+    /// # Errors
+    /// An annotation has a value that says nothing.
+    pub fn with_annotations(mut self, annotations: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
         self.emulator_thread_to_even_parity = annotations.contains_key(names::EMULATOR_THREAD_COMPLETE_TO_EVEN_PARITY);
         self.vga_for_efi = annotations.contains_key(names::VGA_DISPLAY_FOR_EFI_GUESTS_X_86_ANNOTATION);
-        self
+        self.memory_overhead = match annotations.get(names::MEMORY_OVERHEAD_PROFILE_ANNOTATION).map(String::as_str) {
+            None | Some("kubevirt") => MemoryOverhead::KubeVirt,
+            Some("measured") => MemoryOverhead::Measured,
+            Some(found) => {
+                let annotation = names::MEMORY_OVERHEAD_PROFILE_ANNOTATION;
+                return Err(ConfigError::Annotation { annotation, wanted: "kubevirt or measured", found: found.to_owned() });
+            }
+        };
+        Ok(self)
     }
 
     /// Whether an isolated emulator thread gets a second CPU where that makes their number even.
@@ -100,6 +141,11 @@ impl ClusterConfig {
     /// Whether guests with EFI firmware get a VGA display on x86.
     pub fn vga_for_efi(&self) -> bool {
         self.vga_for_efi
+    }
+
+    /// By which figures the memory of launcher pods is estimated.
+    pub fn memory_overhead(&self) -> MemoryOverhead {
+        self.memory_overhead
     }
 
     /// The settings, defaults included.
@@ -328,6 +374,22 @@ mod tests {
 
     fn config(value: Value) -> ClusterConfig {
         ClusterConfig::new(&serde_json::from_value(value).unwrap())
+    }
+
+    #[test]
+    fn the_profile_of_memory_is_picked_by_an_annotation_that_must_be_known() {
+        let with = |value: &str| {
+            let annotations = BTreeMap::from([(names::MEMORY_OVERHEAD_PROFILE_ANNOTATION.to_owned(), value.to_owned())]);
+            config(json!({})).with_annotations(&annotations)
+        };
+        assert_eq!(config(json!({})).with_annotations(&BTreeMap::new()).unwrap().memory_overhead(), MemoryOverhead::KubeVirt);
+        assert_eq!(with("kubevirt").unwrap().memory_overhead(), MemoryOverhead::KubeVirt);
+        assert_eq!(with("measured").unwrap().memory_overhead(), MemoryOverhead::Measured);
+        for wrong in ["", "Measured", "true"] {
+            let error = with(wrong).unwrap_err();
+            assert_eq!(error.place(), "metadata.annotations");
+            assert_eq!(error.to_string(), format!("set kubevirt-rs.io/memory-overhead to kubevirt or measured, not {wrong:?}"));
+        }
     }
 
     #[test]

@@ -80,7 +80,7 @@ pub enum SettingsError {
         wanted: String,
     },
     /// The settings are not usable.
-    #[error("spec.configuration: {0}")]
+    #[error("{place}: {0}", place = .0.place())]
     Configuration(#[from] ConfigError),
     /// Components that do not run do nothing.
     #[error("spec.infra.replicas is 0; at least one replica has to run")]
@@ -103,7 +103,8 @@ impl Installation {
             return Err(SettingsError::Namespace { found, wanted: operator.namespace.to_owned() });
         }
         let spec = &kubevirt.spec;
-        let config = ClusterConfig::checked(&spec.configuration)?;
+        let annotations = kubevirt.metadata.annotations.clone().unwrap_or_default();
+        let config = ClusterConfig::checked(&spec.configuration)?.with_annotations(&annotations)?;
         customize::check(&spec.customize_components)?;
         let replicas = spec.infra.as_ref().and_then(|infra| infra.replicas);
         if replicas == Some(0) {
@@ -212,6 +213,12 @@ mod tests {
             let error = testing(spec.clone(), Cluster::default()).unwrap_err();
             assert!(error.to_string().contains(field), "{spec}: {error}");
         }
+        let mut kubevirt = KubeVirt::default();
+        kubevirt.metadata.namespace = Some("kubevirt".into());
+        kubevirt.metadata.annotations = Some([("kubevirt-rs.io/memory-overhead".into(), "none".into())].into());
+        let operator = Operator { image: "c", namespace: "kubevirt", version: "1" };
+        let error = Installation::new(&kubevirt, &operator, Cluster::default()).unwrap_err().to_string();
+        assert_eq!(error, "metadata.annotations: set kubevirt-rs.io/memory-overhead to kubevirt or measured, not \"none\"");
         let operator = Operator { image: "c", namespace: "elsewhere", version: "1" };
         let error = Installation::new(&KubeVirt::default(), &operator, Cluster::default()).unwrap_err();
         assert!(matches!(error, SettingsError::Namespace { .. }));

@@ -68,19 +68,22 @@ impl Judge {
 /// The configuration of the KubeVirt object in that file, or else among the inputs; otherwise the settings count.
 pub(super) fn config(file: Option<&Path>, inputs: &[Input], settings: Value) -> Result<ClusterConfig, String> {
     let loaded = file.map(input::read).transpose().map_err(|e| e.to_string())?;
-    let place_and_settings = match loaded.as_deref().unwrap_or(inputs).iter().find(|i| i.document.kind() == "KubeVirt") {
+    let (place, settings, annotations) = match loaded.as_deref().unwrap_or(inputs).iter().find(|i| i.document.kind() == "KubeVirt") {
         Some(input) => {
             let given = input.document.value.pointer("/spec/configuration").cloned().unwrap_or_else(|| json!({}));
-            (input.place("spec.configuration"), given)
+            let annotations = input.document.value.pointer("/metadata/annotations").cloned();
+            (input.place("spec.configuration"), given, annotations)
         }
         None => match file {
             Some(file) => return Err(format!("{}: there is no KubeVirt object in it", file.display())),
-            None => (String::new(), settings),
+            None => (String::new(), settings, None),
         },
     };
-    let (place, settings) = place_and_settings;
     let settings = KubeVirtConfiguration::deserialize(settings).map_err(|e| format!("{place}: spec.configuration: {e}"))?;
-    ClusterConfig::checked(&settings).map_err(|e| format!("{place}: spec.configuration: {e}"))
+    // what is wrong with the object itself, such as an annotation that is no text, is told where it is judged
+    let annotations = annotations.and_then(|map| serde_json::from_value(map).ok()).unwrap_or_default();
+    let config = ClusterConfig::checked(&settings).and_then(|config| config.with_annotations(&annotations));
+    config.map_err(|e| format!("{place}: {}: {e}", e.place()))
 }
 
 /// What tells an object from every other: its kind, namespace and name.

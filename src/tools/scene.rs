@@ -74,8 +74,10 @@ impl Scene {
                 _ => {}
             }
         }
-        let config = ClusterConfig::checked(&settings.spec.configuration).context("read the KubeVirt configuration")?;
-        context.skip_backup_hooks = settings.metadata.annotations.and_then(|mut a| a.remove(SKIP_BACKUP_HOOKS_ANNOTATION));
+        let mut annotations = settings.metadata.annotations.unwrap_or_default();
+        let config = ClusterConfig::checked(&settings.spec.configuration).and_then(|config| config.with_annotations(&annotations));
+        let config = config.map_err(|e| anyhow!("{}: {e}", e.place())).context("read the KubeVirt configuration")?;
+        context.skip_backup_hooks = annotations.remove(SKIP_BACKUP_HOOKS_ANNOTATION);
         let (vmi, prefix) = match machine.document.kind() {
             "VirtualMachine" => (instance(&machine, others)?, "spec.template."),
             _ => (machine.decode()?, ""),

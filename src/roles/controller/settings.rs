@@ -42,7 +42,7 @@ impl Settings {
             return Ok(false);
         }
         let annotations = kubevirt.metadata.annotations.clone().unwrap_or_default();
-        let mut config = ClusterConfig::checked(&kubevirt.spec.configuration)?.with_annotations(&annotations);
+        let mut config = ClusterConfig::checked(&kubevirt.spec.configuration)?.with_annotations(&annotations)?;
         let configured = kubevirt.spec.configuration.architecture_configuration.as_ref();
         let named = configured.is_some_and(|a| !a.default_architecture.is_empty());
         if !named && !kubevirt.status.default_architecture.is_empty() {
