@@ -12,6 +12,7 @@
 //! how what libvirt ([`live`]) and the guest's agent ([`agent`]) say is read.
 
 pub mod agent;
+pub mod hooks;
 pub mod live;
 pub mod order;
 pub mod status;

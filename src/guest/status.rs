@@ -255,6 +255,8 @@ pub enum FaultReason {
     Conflict,
     /// The agent inside the guest is not there or refused.
     AgentFailed,
+    /// A hook sidecar is not there, or has not done what it was called for.
+    HookFailed,
     /// Nobody said in time what to run.
     TimedOut,
     /// The request was not understood.
@@ -278,6 +280,7 @@ impl FaultReason {
             Self::NotRunning => "NotRunning",
             Self::Conflict => "Conflict",
             Self::AgentFailed => "AgentFailed",
+            Self::HookFailed => "HookFailed",
             Self::TimedOut => "TimedOut",
             Self::BadRequest => "BadRequest",
             Self::Failed => "Failed",

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{Files, Sources, StorageError};
 use crate::api::names;
 use crate::api::v1::{AccessCredential, VirtualMachineInstance, Volume};
+use crate::domain::facts::Paths;
 
 /// A seed: the label of its disk and the files on it.
 #[derive(Debug, PartialEq, Eq)]
@@ -84,6 +85,13 @@ pub(super) fn seed(vmi: &VirtualMachineInstance, volume: &Volume, field: &str, s
         return Ok(Some(Seed { label: "config-2", files }));
     }
     Ok(None)
+}
+
+/// Where the disk of a cloud-init volume lies.
+pub(super) fn path(vmi: &VirtualMachineInstance, volume: &Volume, paths: &Paths) -> String {
+    let namespace = vmi.metadata.namespace.as_deref().unwrap_or("default");
+    let name = vmi.metadata.name.as_deref().unwrap_or_default();
+    if volume.cloud_init_no_cloud.is_some() { paths.no_cloud(namespace, name) } else { paths.config_drive(namespace, name) }
 }
 
 /// A document of the fields that hold something.

@@ -117,10 +117,7 @@ fn one(
     sources: &Sources,
 ) -> Result<Option<Build>, StorageError> {
     if let Some(seed) = cloud_init::seed(vmi, volume, field, sources)? {
-        let namespace = vmi.metadata.namespace.as_deref().unwrap_or("default");
-        let name = vmi.metadata.name.as_deref().unwrap_or_default();
-        let path = if volume.cloud_init_no_cloud.is_some() { paths.no_cloud(namespace, name) } else { paths.config_drive(namespace, name) };
-        return iso(field, path, seed.label, &seed.files).map(Some);
+        return iso(field, cloud_init::path(vmi, volume, paths), seed.label, &seed.files).map(Some);
     }
     if volume.container_disk.is_some() || volume.ephemeral.is_some() {
         let Some(backing) = images.get(&volume.name).cloned() else {
@@ -184,7 +181,7 @@ fn lookup(all: &BTreeMap<String, Files>, kind: &str, name: &str, optional: Optio
     }
 }
 
-fn iso(field: &str, path: String, label: &str, files: &Files) -> Result<Build, StorageError> {
+pub(super) fn iso(field: &str, path: String, label: &str, files: &Files) -> Result<Build, StorageError> {
     // without a label of its own a disk has the one that every tool for ISO images gives
     let label = if label.is_empty() { "cfgdata" } else { label };
     let content = iso9660::build(label, files).map_err(|e| match e {

@@ -26,10 +26,10 @@ use tokio::net::UnixListener;
 use tokio::sync::watch;
 use tonic::codegen::http;
 use tonic::server::{Grpc, ServerStreamingService, UnaryService};
-use tonic::transport::Endpoint;
 use tonic::{Request, Response, Status};
 use tonic_prost::ProstCodec;
 
+use super::grpc::call;
 use messages::{
     AllocateRequest, AllocateResponse, ContainerAllocateResponse, Device, DevicePluginOptions, DeviceSpec, Empty, ListAndWatchResponse,
     PreStartContainerRequest, PreStartContainerResponse, RegisterRequest,
@@ -66,27 +66,14 @@ pub(crate) struct RegisterError {
 
 /// Tells the kubelet of a pool whose plugin listens in the same folder.
 pub(crate) async fn register(folder: &Path, pool: &Pool) -> Result<(), RegisterError> {
-    let resource = pool.resource();
-    let fault = |reason: String| RegisterError { resource: resource.clone(), reason };
-    let talk = async {
-        let endpoint = Endpoint::try_from(format!("unix://{}", folder.join(KUBELET_SOCKET).display())).map_err(|e| e.to_string())?;
-        let channel = endpoint.connect().await.map_err(|e| e.to_string())?;
-        let mut client = tonic::client::Grpc::new(channel);
-        client.ready().await.map_err(|e| e.to_string())?;
-        let request = RegisterRequest {
-            version: VERSION.to_owned(),
-            endpoint: pool.socket(),
-            resource_name: resource.clone(),
-            options: Some(DevicePluginOptions::default()),
-        };
-        let codec = ProstCodec::<RegisterRequest, Empty>::default();
-        let path = http::uri::PathAndQuery::from_static(REGISTER);
-        client.unary(Request::new(request), path, codec).await.map_err(|status| status.message().to_owned())
+    let request = RegisterRequest {
+        version: VERSION.to_owned(),
+        endpoint: pool.socket(),
+        resource_name: pool.resource(),
+        options: Some(DevicePluginOptions::default()),
     };
-    match tokio::time::timeout(PATIENCE, talk).await {
-        Ok(answer) => answer.map(drop).map_err(fault),
-        Err(_) => Err(fault(format!("no answer within {} s", PATIENCE.as_secs()))),
-    }
+    let answer = call::<_, Empty>(&folder.join(KUBELET_SOCKET), REGISTER, request, PATIENCE).await;
+    answer.map(drop).map_err(|e| RegisterError { resource: pool.resource(), reason: e.to_string() })
 }
 
 /// Serves a pool until the future is dropped.
@@ -201,6 +188,7 @@ mod tests {
 
     use kubevirt_rs::node::device::POOLS;
     use messages::ContainerAllocateRequest;
+    use tonic::transport::Endpoint;
 
     use super::*;
 

@@ -1,4 +1,6 @@
-//! The protocols between handler and launcher, and of the kubelet.
+//! The protocols between handler and launcher, of the kubelet, and of hook sidecars.
 
 pub(crate) mod device_plugin;
+mod grpc;
+pub(crate) mod hooks;
 pub(crate) mod launcher;

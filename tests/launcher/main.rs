@@ -5,9 +5,11 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test that cannot go on fails
 
 mod guest;
+mod hooks;
 mod inputs;
 mod lacks;
 mod pod;
 mod run;
 mod seeds;
+mod sidecar;
 mod traces;

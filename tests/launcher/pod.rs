@@ -18,22 +18,35 @@ use crate::guest::{BOOT, Folder, binary, folder, repository};
 const UID: &str = "0d3f0d3e-0024-4a4e-9b0a-00000000000a";
 const MAC: &str = "02:00:00:00:00:01";
 /// How long what is quick may take when the machine is busy.
-const SOON: Duration = Duration::from_secs(30);
+pub(crate) const SOON: Duration = Duration::from_secs(30);
 
 /// A pod, and its launcher.
-struct Pod {
+pub(crate) struct Pod {
     child: Child,
-    folder: Folder,
+    pub(crate) folder: Folder,
 }
 
 impl Pod {
-    fn start(arguments: &[&str]) -> Self {
-        let scratch = Folder::new();
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::begin(Folder::new(), 0, arguments)
+    }
+
+    /// With hook sidecars, which serve in the folder that they are given.
+    pub(crate) fn with_hooks(count: u32, serve: impl FnOnce(&Path)) -> Self {
+        let folder = Folder::new();
+        fs::create_dir(folder.0.join("hooks")).expect("a folder");
+        serve(&folder.0);
+        // long enough for sidecars that are there already
+        Self::begin(folder, count, &["--qemu-timeout", "10s"])
+    }
+
+    fn begin(scratch: Folder, hooks: u32, arguments: &[&str]) -> Self {
         let image = folder("tiny").join("tiny.qcow2");
         let log = fs::File::create(scratch.0.join("log")).expect("a log");
         let mut command = Command::new("unshare");
         command.args(["--mount", "--pid", "--net", "--uts", "--fork", "--mount-proc"]).arg(repository("tests/launcher/pod.sh"));
-        command.arg(binary()).arg(UID).arg(image).arg(&scratch.0).args(arguments).env("KUBEVIRT_RS_LOG", "info");
+        command.arg(binary()).arg(UID).arg(image).arg(&scratch.0).args(arguments);
+        command.env("KUBEVIRT_RS_LOG", "info").env("HOOKS", hooks.to_string());
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().expect("unshare runs");
         let mut pod = Self { child, folder: scratch };
         pod.until("it has no socket", SOON, |pod| pod.socket().exists().then_some(()));
@@ -44,11 +57,11 @@ impl Pod {
         self.folder.0.join("sockets/launcher-sock")
     }
 
-    fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.0.join("log")).unwrap_or_default()
     }
 
-    fn until<T>(&mut self, fault: &str, limit: Duration, mut look: impl FnMut(&mut Self) -> Option<T>) -> T {
+    pub(crate) fn until<T>(&mut self, fault: &str, limit: Duration, mut look: impl FnMut(&mut Self) -> Option<T>) -> T {
         let begin = Instant::now();
         loop {
             if let Some(found) = look(self) {
@@ -59,7 +72,7 @@ impl Pod {
         }
     }
 
-    fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> BufReader<UnixStream> {
+    pub(crate) fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> BufReader<UnixStream> {
         let mut stream = UnixStream::connect(self.socket()).expect("the launcher listens");
         stream.set_read_timeout(Some(BOOT)).expect("a limit");
         let head = format!("{method} {path} HTTP/1.1\r\nHost: launcher\r\nContent-Length: {}\r\n{headers}\r\n", body.len());
@@ -67,7 +80,7 @@ impl Pod {
         BufReader::new(stream)
     }
 
-    fn ask(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    pub(crate) fn ask(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let mut answer = String::new();
         self.send(method, path, "Connection: close\r\n", &body).read_to_string(&mut answer).expect("an answer");
@@ -76,11 +89,11 @@ impl Pod {
         (status, serde_json::from_str(body).unwrap_or_default())
     }
 
-    fn status(&self) -> Value {
+    pub(crate) fn status(&self) -> Value {
         self.ask("GET", "/v1/domain", &Value::Null).1
     }
 
-    fn console(&self) -> BufReader<UnixStream> {
+    pub(crate) fn console(&self) -> BufReader<UnixStream> {
         let mut stream = self.send("GET", "/v1/console", "Connection: upgrade\r\nUpgrade: raw\r\n", "");
         let mut line = String::new();
         while line != "\r\n" {
@@ -91,7 +104,7 @@ impl Pod {
     }
 
     /// What the launcher left for a handler that was not there.
-    fn last_status(&self) -> Value {
+    pub(crate) fn last_status(&self) -> Value {
         let text = fs::read(self.folder.0.join("sockets/launcher-last-status")).expect("a last status");
         serde_json::from_slice(&text).expect("it is JSON")
     }
@@ -109,7 +122,7 @@ impl Pod {
         all.filter(|pid| root(pid).as_ref() == Some(&own)).filter(named).collect()
     }
 
-    fn end(&mut self, limit: Duration) -> Option<i32> {
+    pub(crate) fn end(&mut self, limit: Duration) -> Option<i32> {
         self.until("it has not ended", limit, |pod| pod.child.try_wait().expect("its state")).code()
     }
 }
@@ -126,7 +139,7 @@ impl Drop for Pod {
     }
 }
 
-fn root() -> bool {
+pub(crate) fn root() -> bool {
     let root = nix::unistd::geteuid().is_root();
     if !root {
         eprintln!("passed over: only root can make what a pod is made of");
@@ -134,7 +147,7 @@ fn root() -> bool {
     root
 }
 
-fn order(change: impl FnOnce(&mut Value)) -> Value {
+pub(crate) fn order(change: impl FnOnce(&mut Value)) -> Value {
     let mut vmi = json!({
         "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
         "metadata": {"name": "tiny", "namespace": "lab", "uid": UID},
@@ -166,7 +179,7 @@ fn order(change: impl FnOnce(&mut Value)) -> Value {
 }
 
 /// Reads until a text comes.
-fn read_until(from: &mut impl Read, text: &str) -> String {
+pub(crate) fn read_until(from: &mut impl Read, text: &str) -> String {
     let (begin, mut read) = (Instant::now(), Vec::new());
     while !String::from_utf8_lossy(&read).contains(text) {
         let mut piece = [0; 4096];
@@ -177,8 +190,17 @@ fn read_until(from: &mut impl Read, text: &str) -> String {
     String::from_utf8_lossy(&read).into_owned()
 }
 
-fn type_line(to: &mut BufReader<UnixStream>, line: &str) {
+pub(crate) fn type_line(to: &mut BufReader<UnixStream>, line: &str) {
     to.get_mut().write_all(format!("{line}\n").as_bytes()).expect("the guest takes keys");
+}
+
+/// Waits for the login prompt of a host, and logs in.
+pub(crate) fn login(console: &mut BufReader<UnixStream>, host: &str, password: &str) {
+    read_until(console, &format!("{host} login: "));
+    type_line(console, "root");
+    read_until(console, "assword: ");
+    type_line(console, password);
+    read_until(console, "# ");
 }
 
 /// The memory of a process that belongs to it alone, in KiB.
@@ -229,11 +251,7 @@ fn a_guest_is_run_as_the_handler_says() {
 
     let (mut one, mut two) = (pod.console(), pod.console());
     read_until(&mut one, "tiny login: ");
-    read_until(&mut two, "tiny login: ");
-    type_line(&mut two, "root");
-    read_until(&mut two, "assword: ");
-    type_line(&mut two, "kubevirt");
-    read_until(&mut two, "# ");
+    login(&mut two, "tiny", "kubevirt");
     // an independent client, busybox, has asked for an address
     type_line(
         &mut two,

@@ -3,7 +3,7 @@
 #
 #   unshare --mount --pid --net --uts --fork --mount-proc tests/launcher/pod.sh BINARY UID IMAGE FOLDER [ARGUMENT...]
 #
-# FOLDER/sockets is the pod's volume of that name. As in a pod, process 1 is the user 107, with no capability but one.
+# FOLDER/sockets is the pod's volume of that name, FOLDER/hooks the one for the sockets of as many sidecars as HOOKS says. As in a pod, process 1 is the user 107, with no capability but one.
 set -euo pipefail
 binary=$1 uid=$2 image=$3 folder=$4
 shift 4
@@ -30,6 +30,10 @@ mount --bind /run/resolv.conf /etc/resolv.conf
 mknod /run/tun c 10 200
 chown 107:107 /run/tun
 mount --bind /run/tun /dev/net/tun
+if [ -d "$folder/hooks" ]; then
+	mkdir /run/kubevirt-hooks
+	mount --bind "$folder/hooks" /run/kubevirt-hooks
+fi
 hostname pod-of-tiny
 
 ip link set lo up
@@ -42,5 +46,5 @@ ip link set k6t-eth0 up
 exec setpriv --reuid 107 --regid 107 --clear-groups --no-new-privs --bounding-set -all,+net_bind_service --inh-caps -all \
 	"$folder/kubevirt-rs" launcher --name tiny --namespace lab --uid "$uid" --kubevirt-share-dir /var/run/kubevirt \
 	--ephemeral-disk-dir /var/run/kubevirt-ephemeral-disks --container-disk-dir /var/run/kubevirt/container-disks \
-	--grace-period-seconds 30 --hook-sidecars 0 --ovmf-path /usr/share/OVMF --disk-memory-limit 2097152000 --hypervisor kvm \
+	--grace-period-seconds 30 --hook-sidecars "${HOOKS:-0}" --ovmf-path /usr/share/OVMF --disk-memory-limit 2097152000 --hypervisor kvm \
 	--run-as-nonroot --allow-emulation "$@"

@@ -9,7 +9,7 @@ use kubevirt_rs::guest::status::{Agent, Fault, FaultReason, Notice, Stage, State
 use kubevirt_rs::guest::{Action, End, Guest, Input, Outcome, Reason, grace_period};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::sleep;
+use tokio::time::{sleep, sleep_until};
 
 use super::agent::{self, Poller};
 use super::board::Board;
@@ -24,6 +24,9 @@ use crate::wire::launcher::{Exec, Executed, Freeze, Ping, Shutdown};
 
 /// How often what is not needed any more is given back.
 const SETTLE_AGAIN: Duration = Duration::from_secs(60);
+
+/// How long an answer may be on its way.
+const ANSWERED: Duration = Duration::from_secs(1);
 
 /// What the handler, or a probe in the pod, wants.
 pub(super) enum Wish {
@@ -98,13 +101,17 @@ impl<'a> Driver<'a> {
         let outcome = watch.watch(&mut libvirt, &mut self.requests, &mut self.stops).await;
         self.board.set_doors(None);
         watch.conclude(outcome, &libvirt).await;
+        watch.started.hooks.shutdown().await;
         Ok(Ended::Guest)
     }
 
     /// Waits for an order and starts the guest; tries again with the next order when that failed. Nothing when the guest
     /// is not wanted any more.
     async fn begin(&mut self, libvirt: &mut Libvirt) -> Result<Option<Started>, Fault> {
-        let limit = sleep(self.args.qemu_timeout);
+        let end = tokio::time::Instant::now() + self.args.qemu_timeout;
+        // whoever has given the order shall hear who was missing
+        let until = end.checked_sub(ANSWERED).unwrap_or(end);
+        let limit = sleep_until(end);
         tokio::pin!(limit);
         let mut last: Option<Fault> = None;
         loop {
@@ -136,7 +143,7 @@ impl<'a> Driver<'a> {
             let result = match self.refuse(&order) {
                 Some(fault) => Err(fault),
                 None => tokio::select! {
-                    started = start::start(self.args, &order, libvirt, &self.children) => started,
+                    started = start::start(self.args, &order, libvirt, &self.children, until) => started,
                     _ = self.stops.recv() => return Ok(None),
                 },
             };

@@ -18,6 +18,7 @@ mod driver;
 mod ending;
 mod facts;
 mod found;
+mod hooks;
 mod server;
 mod start;
 

@@ -7,12 +7,16 @@ use kubevirt_rs::domain::facts::Paths;
 use kubevirt_rs::guest::live;
 use kubevirt_rs::guest::order::Order;
 use kubevirt_rs::guest::status::{Domain as DomainStatus, Fault, FaultReason, State};
+use kubevirt_rs::pod::paths::HOOKS;
+use kubevirt_rs::storage::Hooked;
 use kubevirt_rs::{domain, storage};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::board::Doors;
 use super::console::Hub;
 use super::dhcp::{self, Servers};
+use super::hooks::{self, Hooks};
 use super::{facts, fault, found};
 use crate::libvirt::{Connection, Daemon, Domain, Event, Layout, LibvirtError};
 use crate::linux::children::Children;
@@ -62,6 +66,7 @@ pub(super) struct Started {
     pub(super) vmi: VirtualMachineInstance,
     pub(super) events: mpsc::UnboundedReceiver<Event>,
     pub(super) doors: Doors,
+    pub(super) hooks: Hooks,
     /// They answer for as long as this is here.
     pub(super) _dhcp: Servers,
 }
@@ -72,16 +77,23 @@ pub(super) fn domain_name(vmi: &VirtualMachineInstance) -> String {
 }
 
 /// Starts the guest.
-pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, children: &Children) -> Result<Started, Fault> {
+///
+/// `until` is how long hook sidecars are waited for.
+pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, children: &Children, until: Instant) -> Result<Started, Fault> {
     let vmi = &order.vmi;
-    refuse_hooks(args)?;
+    let hooks = Hooks::collect(Path::new(HOOKS), args.hook_sidecars, until).await?;
     let mut facts = facts::look(args, order, libvirt.version);
     let uid = args.uid.clone().unwrap_or_default();
 
     let images = found::images(order, &facts.paths, args.image_volume, &mut facts.volumes)?;
     let sources = found::sources(order);
-    let builds = storage::plan(vmi, &facts.paths, &images, &sources)
-        .map_err(|e| Fault { field: Some(e.field), ..fault(FaultReason::DiskNotReady, e.message) })?;
+    let not_ready = |e: storage::StorageError| Fault { field: Some(e.field), ..fault(FaultReason::DiskNotReady, e.message) };
+    let mut builds = storage::plan(vmi, &facts.paths, &images, &sources).map_err(not_ready)?;
+    if let Some(mut seed) = Hooked::of(vmi, &facts.paths, &sources).map_err(not_ready)?
+        && hooks.pre_cloud_init_iso(&mut seed, vmi).await?
+    {
+        seed.replace(&mut builds).map_err(not_ready)?;
+    }
     let qemu_img = host::program("qemu-img").ok_or_else(|| fault(FaultReason::NodeLacks, "The launcher's image has no qemu-img"))?;
     make::all(builds, &qemu_img, children).await.map_err(|e| fault(FaultReason::DiskNotReady, e))?;
     for folder in [format!("{}/{uid}", facts.paths.sockets), facts.paths.nvram.clone()] {
@@ -101,7 +113,11 @@ pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, chil
 
     let name = domain_name(vmi);
     let events = libvirt.connection.events().map_err(|e| fault(FaultReason::LibvirtFailed, e))?;
-    let domain = libvirt.connection.define(domain.to_xml()).await.map_err(|e| fault(FaultReason::LibvirtFailed, e))?;
+    let xml = hooks.on_define_domain(domain.to_xml(), vmi).await?;
+    let domain = libvirt.connection.define(xml).await.map_err(|e| match &hooks.changers()[..] {
+        [] => fault(FaultReason::LibvirtFailed, e),
+        changers => hooks::failed(format!("{e}; the domain is as the hook sidecars in {} have left it", changers.join(", "))),
+    })?;
     let last_words = |e: LibvirtError| fault(FaultReason::QemuFailed, format!("{e}\n{}", libvirt.daemon.qemu_log(&name)).trim_end());
     domain.start_paused().await.map_err(last_words)?;
     let opened = open(&facts.paths, vmi, &uid, log).await;
@@ -116,21 +132,7 @@ pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, chil
     if vmi.spec.start_strategy != Some(StartStrategy::Paused) {
         domain.resume().await.map_err(last_words)?;
     }
-    Ok(Started { domain, connection: libvirt.connection.clone(), name, vmi: vmi.clone(), events, doors, _dhcp: dhcp })
-}
-
-/// A guest that was to be changed by a hook must not run unchanged.
-fn refuse_hooks(args: &PodArgs) -> Result<(), Fault> {
-    match args.hook_sidecars {
-        0 => Ok(()),
-        n => Err(Fault {
-            field: Some(format!("metadata.annotations[{}]", kubevirt_rs::api::names::HOOK_SIDECARS_ANNOTATION)),
-            ..fault(
-                FaultReason::InvalidInstance,
-                format!("This version calls no hook sidecars, and the pod has {n}; run the instance without"),
-            )
-        }),
-    }
+    Ok(Started { domain, connection: libvirt.connection.clone(), name, vmi: vmi.clone(), events, doors, hooks, _dhcp: dhcp })
 }
 
 /// Opens what leads to a guest whose processors do not run yet.
