@@ -12,9 +12,11 @@
 //! how what libvirt ([`live`]) and the guest's agent ([`agent`]) say is read.
 
 pub mod agent;
+pub mod credentials;
 pub mod hooks;
 pub mod live;
 pub mod order;
+pub mod picture;
 pub mod status;
 
 use std::time::Duration;

@@ -23,8 +23,21 @@ pub struct Status {
     pub fault: Option<Fault>,
     /// What the agent inside the guest tells; `None` while it is not connected.
     pub agent: Option<Agent>,
+    /// Whether keys and passwords are in the guest that the agent shall bring there; `None` where there are none, or nobody
+    /// has tried yet.
+    pub credentials: Option<Credentials>,
     /// The last lines that QEMU printed, when it has ended.
     pub last_words: String,
+}
+
+/// How the agent has done with keys and passwords.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Credentials {
+    /// Whether the guest has all of them.
+    pub succeeded: bool,
+    /// What went wrong.
+    pub message: String,
 }
 
 /// How far a launcher is.

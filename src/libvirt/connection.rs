@@ -18,11 +18,14 @@ pub(crate) struct LibvirtError {
     action: &'static str,
     /// libvirt's own words.
     pub(crate) message: String,
+    /// Whether the agent inside the guest has not answered.
+    pub(crate) is_unanswered: bool,
 }
 
 impl LibvirtError {
     pub(super) fn new(action: &'static str, error: &virt::error::Error) -> Self {
-        Self { action, message: error.message().to_owned() }
+        let is_unanswered = error.code() == virt::error::ErrorNumber::AgentUnresponsive;
+        Self { action, message: error.message().to_owned(), is_unanswered }
     }
 
     pub(super) fn last(action: &'static str) -> Self {
@@ -30,7 +33,7 @@ impl LibvirtError {
     }
 
     pub(super) fn other(action: &'static str, message: String) -> Self {
-        Self { action, message }
+        Self { action, message, is_unanswered: false }
     }
 }
 
@@ -245,6 +248,16 @@ impl Domain {
     pub(crate) async fn screenshot(&self, connection: &Connection) -> Result<Picture, LibvirtError> {
         let connection = Arc::clone(&connection.inner);
         self.call("take a picture of the screen", move |d| picture(&connection, d)).await
+    }
+
+    /// How large a disk is for the guest, in bytes. `disk` is its target, such as `vda`.
+    pub(crate) async fn capacity(&self, disk: String) -> Result<u64, LibvirtError> {
+        self.call("ask for the size of a disk", move |d| d.get_block_info(&disk, 0)).await.map(|info| info.capacity)
+    }
+
+    /// Makes a disk larger for the guest, which is told so.
+    pub(crate) async fn resize(&self, disk: String, bytes: u64) -> Result<(), LibvirtError> {
+        self.call("resize a disk", move |d| d.block_resize(&disk, bytes, sys::VIR_DOMAIN_BLOCK_RESIZE_BYTES)).await.map(drop)
     }
 
     /// A command of the agent inside the guest, and its answer. `seconds` is how long it may take; `None`: as libvirt

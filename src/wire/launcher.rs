@@ -15,7 +15,7 @@
 //! | `POST /v1/ping` | [`Ping`] → nothing, once the agent has answered |
 //! | `GET /v1/guest-info`, `users`, `filesystems` | → the types of `guestosinfo`, `userlist` and `filesystemlist` |
 //! | `GET /v1/console`, `/v1/vnc` with `Upgrade: raw` | → 101 and a stream of bytes |
-//! | `GET /v1/screenshot` | → an image, of the kind that `Content-Type` says: PNG, from older QEMUs PPM |
+//! | `GET /v1/screenshot` | → a PNG image |
 
 use std::io;
 use std::path::PathBuf;

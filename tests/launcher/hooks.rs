@@ -86,4 +86,8 @@ fn a_hook_that_fails_is_named_and_the_guest_does_not_run_without_it() {
     assert_eq!(said, "The hook sidecar in the container hook-sidecar-0 has failed at OnDefineDomain: no paper");
     let said = fault(1, Some(sidecar(Some(|domain| Ok(domain.replace("<devices>", "<devices><disk type='odd'/>"))))));
     assert!(said.contains("odd") && said.contains("as the hook sidecars in hook-sidecar-0 have left it"), "{said}");
+    let said = fault(2, Some(sidecar(None)));
+    assert!(said.starts_with("1 of 2 hook sidecars have not come: hook-sidecar-1 (no socket in "), "{said}");
+    let said = fault(1, Some(Sidecar { version: "v3", ..sidecar(None) }));
+    assert!(said.contains("one must be v1alpha1, v1alpha2 or v1alpha3"), "{said}");
 }

@@ -40,6 +40,19 @@ impl Pod {
         Self::begin(folder, count, &["--qemu-timeout", "10s"])
     }
 
+    /// With what kubelet and handler have put into `/run/kubevirt-private`.
+    pub(crate) fn with_private(fill: impl FnOnce(&Path)) -> Self {
+        let folder = Folder::new();
+        let private = folder.0.join("private");
+        fs::create_dir(&private).expect("a folder");
+        fill(&private);
+        Self::begin(folder, 0, &[])
+    }
+
+    pub(crate) fn private(&self) -> PathBuf {
+        self.folder.0.join("private")
+    }
+
     fn begin(scratch: Folder, hooks: u32, arguments: &[&str]) -> Self {
         let image = folder("tiny").join("tiny.qcow2");
         let log = fs::File::create(scratch.0.join("log")).expect("a log");
@@ -288,7 +301,11 @@ fn a_guest_is_run_as_the_handler_says() {
     let mut picture = Vec::new();
     pod.send("GET", "/v1/screenshot", "Connection: close\r\n", "").read_to_end(&mut picture).expect("a picture");
     let text = String::from_utf8_lossy(&picture);
-    assert!(text.starts_with("HTTP/1.1 200") && text.contains("content-type: image/") && picture.len() > 1000, "{} bytes", picture.len());
+    assert!(
+        text.starts_with("HTTP/1.1 200") && text.contains("content-type: image/png") && picture.len() > 1000,
+        "{} bytes",
+        picture.len()
+    );
 
     for (wish, state) in [("pause", "Paused"), ("pause", "Paused"), ("unpause", "Running"), ("unpause", "Running")] {
         assert_eq!(pod.ask("POST", &format!("/v1/{wish}"), &Value::Null).0, 204, "{wish}");

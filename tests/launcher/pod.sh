@@ -30,6 +30,10 @@ mount --bind /run/resolv.conf /etc/resolv.conf
 mknod /run/tun c 10 200
 chown 107:107 /run/tun
 mount --bind /run/tun /dev/net/tun
+if [ -d "$folder/private" ]; then
+	chown -R 107:107 "$folder/private"
+	mount --bind "$folder/private" /run/kubevirt-private
+fi
 if [ -d "$folder/hooks" ]; then
 	mkdir /run/kubevirt-hooks
 	mount --bind "$folder/hooks" /run/kubevirt-hooks

@@ -4,7 +4,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 
 use crate::api::v1::{VirtualMachineInstance, VirtualMachineInstanceCondition as Condition, VirtualMachineInstanceConditionType as Kind};
-use crate::guest::status::Agent;
+use crate::guest::status::{Agent, Credentials};
+use crate::lifecycle::action::Event;
 use crate::lifecycle::conditions;
 
 /// What an agent must know.
@@ -56,6 +57,32 @@ pub(super) fn tell(told: &mut VirtualMachineInstance, agent: Option<&Agent>, now
     }
 }
 
+/// Tells how the agent has done with keys and passwords; the event when that is new.
+pub(super) fn tell_credentials(told: &mut VirtualMachineInstance, found: Option<&Credentials>, now: Timestamp) -> Option<Event> {
+    let Credentials { succeeded, message } = found?;
+    let status = if *succeeded { "True" } else { "False" };
+    let conditions = &mut told.status.conditions;
+    let known = conditions::find(conditions, &Kind::AccessCredentialsSynchronized);
+    if known.is_some_and(|known| known.status == status && known.message == *message) {
+        return None;
+    }
+    conditions::remove(conditions, &Kind::AccessCredentialsSynchronized);
+    conditions.push(Condition {
+        type_: Kind::AccessCredentialsSynchronized,
+        status: status.to_owned(),
+        last_transition_time: Some(Time(now)),
+        message: message.clone(),
+        ..Condition::default()
+    });
+    Some(match succeeded {
+        true => Event { warning: false, reason: "AccessCredentialsSyncSuccess", message: "keys and passwords are in the guest".to_owned() },
+        false => {
+            let message = format!("keys and passwords are not all in the guest: {message}");
+            Event { warning: true, reason: "AccessCredentialsSyncFailed", message }
+        }
+    })
+}
+
 /// What an agent lacks, if anything.
 fn lack(instance: &VirtualMachineInstance, agent: &Agent) -> Option<&'static str> {
     // what it can do may not have been asked yet
@@ -76,4 +103,27 @@ fn lack(instance: &VirtualMachineInstance, agent: &Agent) -> Option<&'static str
         return Some("the guest agent lacks the command for passwords");
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_passwords_are_told_once_each_time_they_change() {
+        let mut told = VirtualMachineInstance::default();
+        let mut tell = |found: Option<(bool, &str)>| {
+            let found = found.map(|(succeeded, message)| Credentials { succeeded, message: message.to_owned() });
+            let event = tell_credentials(&mut told, found.as_ref(), Timestamp::UNIX_EPOCH).map(|event| (event.warning, event.reason));
+            let shown = told.status.conditions.iter().map(|c| (c.status.clone(), c.message.clone())).collect::<Vec<_>>();
+            (event, shown)
+        };
+        let shown = |status: &str, message: &str| vec![(status.to_owned(), message.to_owned())];
+        assert_eq!(tell(None), (None, vec![]));
+        assert_eq!(tell(Some((false, "a"))), (Some((true, "AccessCredentialsSyncFailed")), shown("False", "a")));
+        assert_eq!(tell(Some((false, "a"))), (None, shown("False", "a")));
+        assert_eq!(tell(Some((false, "b"))), (Some((true, "AccessCredentialsSyncFailed")), shown("False", "b")));
+        assert_eq!(tell(Some((true, ""))), (Some((false, "AccessCredentialsSyncSuccess")), shown("True", "")));
+        assert_eq!(tell(None), (None, shown("True", "")));
+    }
 }

@@ -29,6 +29,7 @@ pub(super) fn report(observed: &Observed, instance: &VirtualMachineInstance, con
     let stays = status.filter(|status| !matches!(status.stage, Stage::Stopping | Stage::Ended));
     if let Some((status, domain)) = stays.and_then(|status| Some((status, status.domain.as_ref()?))) {
         agent::tell(&mut told, status.agent.as_ref(), now);
+        events.extend(agent::tell_credentials(&mut told, status.credentials.as_ref(), now));
         tell_domain(&mut told, observed, status, domain, now);
         if matches!(told.status.phase, Phase::Running | Phase::Scheduled) {
             events.extend(migratable::tell(&mut told, config, observed.host_model));

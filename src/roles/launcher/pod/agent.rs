@@ -80,9 +80,14 @@ pub(super) async fn freeze(domain: &Domain, frozen: bool) -> Result<(), Fault> {
 
 /// Runs a program inside the guest to its end.
 pub(super) async fn exec(domain: &Domain, what: &Exec) -> Result<Executed, Fault> {
+    run(domain, &what.command, agent::exec(&what.command, &what.args), Duration::from_secs(what.timeout_seconds.max(1).into())).await
+}
+
+/// Gives the command that starts a program, and waits for its end.
+pub(super) async fn run(domain: &Domain, name: &str, command: String, limit: Duration) -> Result<Executed, Fault> {
     let run = async {
-        let answer = domain.agent(agent::exec(&what.command, &what.args), None).await.map_err(failed)?;
-        let pid = agent::started(&answer).ok_or_else(|| failed(format!("The guest agent has not started {}", what.command)))?;
+        let answer = domain.agent(command, None).await.map_err(failed)?;
+        let pid = agent::started(&answer).ok_or_else(|| failed(format!("The guest agent has not started {name}")))?;
         loop {
             let answer = domain.agent(agent::exec_status(pid), None).await.map_err(failed)?;
             if let Some((exit_code, stdout)) = agent::ended(&answer) {
@@ -91,7 +96,6 @@ pub(super) async fn exec(domain: &Domain, what: &Exec) -> Result<Executed, Fault
             sleep(LOOK_EVERY).await;
         }
     };
-    let limit = Duration::from_secs(what.timeout_seconds.max(1).into());
-    let silent = || failed(format!("{} has not ended within {} s", what.command, limit.as_secs()));
+    let silent = || failed(format!("{name} has not ended within {} s", limit.as_secs()));
     tokio::time::timeout(limit, run).await.unwrap_or_else(|_| Err(silent()))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kubevirt_rs::guest::order::Order;
-use kubevirt_rs::guest::status::{Agent, Fault, FaultReason, Notice, Stage, State, StateReason, Status};
+use kubevirt_rs::guest::status::{Agent, Credentials, Fault, FaultReason, Notice, Stage, State, StateReason, Status};
 use kubevirt_rs::guest::{Action, End, Guest, Input, Outcome, Reason, grace_period};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
@@ -13,9 +13,11 @@ use tokio::time::{sleep, sleep_until};
 
 use super::agent::{self, Poller};
 use super::board::Board;
+use super::credentials::Keeper;
+use super::growth::Growth;
 use super::start::{self, Libvirt, Started};
-use super::{ending, fault};
-use crate::libvirt::{Domain, Event, Lifecycle, Picture};
+use super::{ending, fault, operate};
+use crate::libvirt::{Event, Lifecycle, Picture};
 use crate::linux::children::Children;
 use crate::linux::memory;
 use crate::roles::launcher::args::PodArgs;
@@ -201,6 +203,10 @@ struct Watch<'a> {
     ending: Option<Instant>,
     agent: Option<Agent>,
     poller: Option<Poller>,
+    /// Brings keys and passwords into the guest.
+    keeper: Option<Keeper>,
+    /// Makes disks larger for the guest when they are.
+    _growth: Growth,
     told: mpsc::UnboundedSender<Agent>,
     answers: mpsc::UnboundedReceiver<Agent>,
     /// Thaws file systems that were left frozen.
@@ -212,7 +218,22 @@ impl<'a> Watch<'a> {
         let (told, answers) = mpsc::unbounded_channel();
         let guest = Guest::new(grace_period(&started.vmi));
         let begin = Instant::now();
-        Self { started, board, guest, begin, ending: None, agent: None, poller: None, told, answers, thaw: None }
+        let disks = board.status().domain.as_ref().map(|domain| domain.disks.clone()).unwrap_or_default();
+        let growth = Growth::watch(&started, &disks);
+        Self {
+            started,
+            board,
+            guest,
+            begin,
+            ending: None,
+            agent: None,
+            poller: None,
+            keeper: None,
+            _growth: growth,
+            told,
+            answers,
+            thaw: None,
+        }
     }
 
     /// Sees the guest to its end.
@@ -281,17 +302,20 @@ impl<'a> Watch<'a> {
     async fn event(&mut self, event: Event) -> Option<Input> {
         match event {
             Event::Agent { connected } => {
-                self.poller = None;
+                self.hush();
                 self.agent_says(connected.then(Agent::default));
                 if connected {
                     self.poll();
+                } else {
+                    let gone = Credentials { succeeded: false, message: "The guest agent is offline".to_owned() };
+                    self.board.update(|status| status.credentials = status.credentials.is_some().then_some(gone));
                 }
                 None
             }
             Event::Lifecycle(event) => {
                 match event {
                     // nobody answers while the processors stand still
-                    Lifecycle::Suspended => self.poller = None,
+                    Lifecycle::Suspended => self.hush(),
                     Lifecycle::Resumed if self.agent.is_some() => self.poll(),
                     Lifecycle::Crashed => self.panicked(),
                     _ => {}
@@ -305,6 +329,12 @@ impl<'a> Watch<'a> {
     fn poll(&mut self) {
         let known = self.agent.clone().unwrap_or_default();
         self.poller = Some(Poller::begin(self.started.domain.clone(), known, self.told.clone()));
+        self.keeper = Keeper::begin(self.started.domain.clone(), &self.started.vmi, self.board);
+    }
+
+    /// Asks the agent nothing more of itself.
+    fn hush(&mut self) {
+        (self.poller, self.keeper) = (None, None);
     }
 
     fn agent_says(&mut self, agent: Option<Agent>) {
@@ -352,18 +382,18 @@ impl<'a> Watch<'a> {
                 let _ = request.reply.send(Ok(Answer::Done));
                 return Some(Input::Destroy);
             }
-            Wish::Pause => self.reply(request.reply, pause(&domain, true).await).await,
+            Wish::Pause => self.reply(request.reply, operate::pause(&domain, true).await).await,
             Wish::Unpause => {
-                let result = pause(&domain, false).await;
+                let result = operate::pause(&domain, false).await;
                 if result.is_ok() && self.agent.is_some() {
                     // the guest's clock has stood still as well
                     tokio::spawn(async move { agent::set_time(&domain).await });
                 }
                 self.reply(request.reply, result).await;
             }
-            Wish::Reset => self.reply(request.reply, domain.reset().await.map_err(failed)).await,
+            Wish::Reset => self.reply(request.reply, domain.reset().await.map_err(operate::failed)).await,
             Wish::SoftReboot => {
-                let result = self.soft_reboot(&domain).await;
+                let result = operate::soft_reboot(&domain, &self.started.vmi, self.agent.is_some()).await;
                 self.reply(request.reply, result).await;
             }
             Wish::Freeze(how) => {
@@ -379,7 +409,7 @@ impl<'a> Watch<'a> {
             }
             Wish::Screenshot => {
                 let connection = self.started.connection.clone();
-                beside(request.reply, async move { domain.screenshot(&connection).await.map(Answer::Picture).map_err(failed) });
+                beside(request.reply, async move { operate::screenshot(&domain, &connection).await.map(Answer::Picture) });
             }
             Wish::Exec(what) => beside(request.reply, async move { agent::exec(&domain, &what).await.map(Answer::Executed) }),
             Wish::Ping(how) => {
@@ -393,17 +423,6 @@ impl<'a> Watch<'a> {
         // whoever asks afterwards shall see what was done
         self.look().await;
         let _ = reply.send(result.map(|()| Answer::Done));
-    }
-
-    async fn soft_reboot(&self, domain: &Domain) -> Result<(), Fault> {
-        let by_agent = self.agent.is_some();
-        let features = self.started.vmi.spec.domain.features.as_ref();
-        if !by_agent && features.is_some_and(|features| features.acpi.enabled == Some(false)) {
-            let message =
-                "The guest has neither an agent that is connected nor ACPI (spec.domain.features.acpi): it cannot be asked to reboot";
-            return Err(fault(FaultReason::Conflict, message));
-        }
-        domain.reboot(by_agent).await.map_err(failed)
     }
 
     fn thaw_after(&mut self, time: Duration) {
@@ -425,7 +444,7 @@ impl<'a> Watch<'a> {
 
     /// Shows how the guest ended.
     async fn conclude(&mut self, outcome: Outcome, libvirt: &Libvirt) {
-        self.poller = None;
+        self.hush();
         let (state, reason) = match self.started.domain.state().await {
             Ok((state, reason)) if !start::lives(state) && state != State::NoState => (state, reason),
             // libvirt cannot be asked any more
@@ -476,18 +495,4 @@ fn beside(reply: oneshot::Sender<Result<Answer, Fault>>, work: impl Future<Outpu
     tokio::spawn(async move {
         let _ = reply.send(work.await);
     });
-}
-
-fn failed(error: impl std::fmt::Display) -> Fault {
-    fault(FaultReason::Failed, error)
-}
-
-/// Pauses, or goes on; nothing when that is so already.
-async fn pause(domain: &Domain, paused: bool) -> Result<(), Fault> {
-    let (state, _) = domain.state().await.map_err(failed)?;
-    match (paused, state) {
-        (true, State::Running | State::Blocked) => domain.suspend().await.map_err(failed),
-        (false, State::Paused) => domain.resume().await.map_err(failed),
-        _ => Ok(()),
-    }
 }

@@ -1,11 +1,13 @@
 //! What lies in the pod: the images that the handler and the kubelet have brought, and the files of Secrets and ConfigMaps.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-use kubevirt_rs::api::v1::Volume;
+use kubevirt_rs::api::v1::{VirtualMachineInstance, Volume};
 use kubevirt_rs::domain::facts::{Paths, VolumeFacts, Volumes};
+use kubevirt_rs::guest::credentials;
 use kubevirt_rs::guest::order::Order;
 use kubevirt_rs::guest::status::{Fault, FaultReason};
 use kubevirt_rs::pod::paths as pod;
@@ -50,7 +52,7 @@ fn not_ready(field: String, error: &dyn std::fmt::Display) -> Fault {
 }
 
 /// Where the disk of a claim or of the host lies. The guest writes it, so whatever it looks like it is a raw image.
-fn claim(volume: &Volume, paths: &Paths) -> Option<String> {
+pub(super) fn claim(volume: &Volume, paths: &Paths) -> Option<String> {
     if let Some(host) = &volume.host_disk {
         return Some(paths.host_disk(&volume.name, &host.path));
     }
@@ -132,6 +134,12 @@ pub(super) fn sources(order: &Order) -> Sources {
         }
     }
     sources
+}
+
+/// The Secrets whose keys and passwords the agent brings into the guest, as they are now.
+pub(super) fn credentials(vmi: &VirtualMachineInstance) -> BTreeMap<String, Files> {
+    let named = credentials::secrets(vmi).into_iter().map(|(_, name)| name);
+    named.filter_map(|name| Some((name.to_owned(), folder(&pod::secret(&format!("{name}-access-cred")))?))).collect()
 }
 
 /// The files of a folder that the kubelet fills; nothing if there is no such folder. What Kubernetes keeps there for

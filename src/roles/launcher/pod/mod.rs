@@ -13,12 +13,15 @@
 mod agent;
 mod board;
 mod console;
+mod credentials;
 mod dhcp;
 mod driver;
 mod ending;
 mod facts;
 mod found;
+mod growth;
 mod hooks;
+mod operate;
 mod server;
 mod start;
 
