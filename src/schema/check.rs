@@ -8,7 +8,7 @@ mod objects;
 mod scalars;
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use kubevirt_api::kinds::{self, Kind};
 use kubevirt_api::schema::{Field, Node, Shape, object_meta};
@@ -24,9 +24,10 @@ const MOST_FAULTS: usize = 100;
 /// A document of the size that an API server takes has fewer values.
 const MOST_VALUES: usize = 500_000;
 
-/// The structure of every kind by its name. Made once: it is a pure value of the types.
-static SCHEMAS: LazyLock<BTreeMap<&'static str, Node>> =
-    LazyLock::new(|| kinds::ALL.iter().map(|kind| (kind.kind, with_metadata(kind))).collect());
+/// The structure of every kind by its name. Each is made once, when it is first asked for: it is a pure value of the
+/// types, but all of them together take more memory than a launcher that judges one machine shall keep.
+static SCHEMAS: LazyLock<BTreeMap<&'static str, (&'static Kind, OnceLock<Node>)>> =
+    LazyLock::new(|| kinds::ALL.iter().map(|kind| (kind.kind, (kind, OnceLock::new()))).collect());
 
 /// The structure of a kind, with that of metadata, which a definition leaves to the API server.
 fn with_metadata(kind: &Kind) -> Node {
@@ -60,7 +61,7 @@ pub fn node(kind: &str) -> Option<&'static Node> {
     if let Some(group) = group {
         Kind::find(group, name)?;
     }
-    SCHEMAS.get(name)
+    SCHEMAS.get(name).map(|(kind, node)| node.get_or_init(|| with_metadata(kind)))
 }
 
 /// What is wrong with a new object of a kind. A kind that is not ours has no faults but that.

@@ -33,7 +33,7 @@ use crate::linux::children::Children;
 use crate::linux::sandbox::Inside;
 use crate::linux::scratch::Scratch;
 use crate::roles::launcher::args::{Accelerator, Args, Console};
-use crate::roles::launcher::steps::{END, SETTLE, after, perform, understand};
+use crate::roles::launcher::steps::{Calm, END, after, perform, understand};
 use crate::roles::launcher::{Refusal, make};
 
 /// All that is needed to launch.
@@ -276,10 +276,9 @@ async fn watch(launch: &Launch, running: &mut Running, stops: &mut Stops, report
     let begin = Instant::now();
     let mut guest = Guest::new(grace);
     let mut ending: Option<Instant> = None;
-    let mut settled = false;
+    let mut calm = Calm::new(begin.elapsed());
     loop {
         let now = begin.elapsed();
-        let settle = (!settled).then(|| SETTLE.saturating_sub(now));
         let wake = guest.wake().map(|at| at.saturating_sub(now));
         let limit = launch.args.timeout.filter(|_| !guest.stopping()).map(|limit| limit.saturating_sub(now));
         let overdue = ending.map(|since| END.saturating_sub(since.elapsed()));
@@ -289,15 +288,18 @@ async fn watch(launch: &Launch, running: &mut Running, stops: &mut Stops, report
             () = after(wake) => Input::Tick,
             () = after(limit) => Input::Stop(Reason::Timeout),
             () = after(overdue) => Input::Ended(End::Destroyed),
-            () = after(settle) => {
+            () = tokio::time::sleep(calm.wait(now)) => {
                 // from here on little happens, and little of the program is needed
                 crate::linux::memory::give_back();
-                settled = true;
+                calm.gave(begin.elapsed());
                 continue;
             }
             event = running.events.recv() => match event {
                 Some(Event::Lifecycle(event)) => match understand(event) { Some(input) => input, None => continue },
-                Some(Event::Agent { .. }) => continue,
+                Some(Event::Agent { .. }) => {
+                    calm.stirred(begin.elapsed());
+                    continue;
+                }
                 None => Input::Ended(End::Failed),
             },
             status = running.daemon.ended() => {
@@ -305,6 +307,7 @@ async fn watch(launch: &Launch, running: &mut Running, stops: &mut Stops, report
                 Input::Ended(End::Failed)
             }
         };
+        calm.stirred(begin.elapsed());
         let was_stopping = guest.stopping();
         let actions = guest.step(input, begin.elapsed());
         if guest.stopping() && !was_stopping {

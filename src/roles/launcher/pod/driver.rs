@@ -21,11 +21,8 @@ use crate::libvirt::{Event, Lifecycle, Picture};
 use crate::linux::children::Children;
 use crate::linux::memory;
 use crate::roles::launcher::args::PodArgs;
-use crate::roles::launcher::steps::{END, SETTLE, after, perform, understand};
+use crate::roles::launcher::steps::{Calm, END, after, perform, understand};
 use crate::wire::launcher::{Exec, Executed, Freeze, Ping, Shutdown};
-
-/// How often what is not needed any more is given back.
-const SETTLE_AGAIN: Duration = Duration::from_secs(60);
 
 /// How long an answer may be on its way.
 const ANSWERED: Duration = Duration::from_secs(1);
@@ -244,10 +241,9 @@ impl<'a> Watch<'a> {
         stops: &mut mpsc::UnboundedReceiver<()>,
     ) -> Outcome {
         // from here on little happens, and little of the program is needed; what asks the agent is needed now and then
-        let mut settles = SETTLE;
+        let mut calm = Calm::new(self.begin.elapsed());
         loop {
             let now = self.begin.elapsed();
-            let settle = settles.saturating_sub(now);
             let wake = self.guest.wake().map(|at| at.saturating_sub(now));
             let overdue = self.ending.map(|since| END.saturating_sub(since.elapsed()));
             let input = tokio::select! {
@@ -255,10 +251,10 @@ impl<'a> Watch<'a> {
                 Some(request) = requests.recv() => self.request(request).await,
                 () = after(wake) => Some(Input::Tick),
                 () = after(overdue) => Some(Input::Ended(End::Destroyed)),
-                () = sleep(settle) => {
+                () = sleep(calm.wait(now)) => {
                     memory::give_back();
-                    settles += SETTLE_AGAIN;
-                    None
+                    calm.gave(self.begin.elapsed());
+                    continue;
                 }
                 event = self.started.events.recv() => match event {
                     Some(event) => self.event(event).await,
@@ -273,6 +269,7 @@ impl<'a> Watch<'a> {
                     Some(Input::Ended(End::Failed))
                 }
             };
+            calm.stirred(self.begin.elapsed());
             if let Some(input) = input {
                 self.step(input);
             }
