@@ -28,6 +28,7 @@ test: setup-test build guests ## formatting, lints, documentation and every test
 bench: setup-test build guests ## the figures that README quotes
 	KUBEVIRT_RS=$(CURDIR)/$(BIN) benches/run.py
 	KUBEVIRT_RS=$(CURDIR)/$(BIN) benches/cluster.py
+	KUBEVIRT_RS=$(CURDIR)/$(BIN) benches/scale.py
 
 cluster: setup-cluster build guests ## a two-node Kubernetes cluster on this machine with the program installed; says how to use it
 	tests/cluster/install.sh $(BIN)

@@ -57,8 +57,8 @@ pub(crate) struct Store<K> {
 #[derive(Default)]
 struct State {
     objects: BTreeMap<Key, Packed>,
-    /// For each index: what is found by a text.
-    found: Vec<HashMap<Box<str>, BTreeSet<Key>>>,
+    /// For each index: what is found by a text, in order. Mostly that is one, for which a set would take ten times the room.
+    found: Vec<HashMap<Box<str>, Vec<Key>>>,
 }
 
 struct Packed {
@@ -187,7 +187,10 @@ impl<K: Object> Store<K> {
             state.lose(&key);
             for (found, texts) in state.found.iter_mut().zip(&by) {
                 for text in texts {
-                    found.entry(text.clone()).or_default().insert(key.clone());
+                    let keys = found.entry(text.clone()).or_insert_with(|| Vec::with_capacity(1));
+                    if let Err(at) = keys.binary_search(&key) {
+                        keys.insert(at, key.clone());
+                    }
                 }
             }
             state.objects.insert(key, Packed { version, uid, text, by });
@@ -239,7 +242,9 @@ impl State {
         for (found, texts) in self.found.iter_mut().zip(&lost.by) {
             for text in texts {
                 if let Some(keys) = found.get_mut(text) {
-                    keys.remove(key);
+                    if let Ok(at) = keys.binary_search(key) {
+                        keys.remove(at);
+                    }
                     if keys.is_empty() {
                         found.remove(text);
                     }

@@ -94,12 +94,23 @@ impl<K: Object> Lenient<K> {
 }
 
 #[derive(Deserialize)]
-#[serde(bound = "K: Object")]
-struct Page<K> {
+#[serde(bound(deserialize = "T: Deserialize<'de>"))]
+struct Page<T> {
     #[serde(default)]
     metadata: ListMeta,
     #[serde(default = "Vec::new")]
-    items: Vec<Lenient<K>>,
+    items: Vec<T>,
+}
+
+impl<K: Object> Page<K> {
+    /// Reads a page without what in it cannot be read. Mostly that is nothing, and then the objects need not become trees
+    /// first, which takes longer than all the rest.
+    fn read(text: &str) -> Result<Self, kube::Error> {
+        serde_json::from_str(text).or_else(|_| {
+            let page: Page<Lenient<K>> = serde_json::from_str(text).map_err(kube::Error::SerdeError)?;
+            Ok(Self { metadata: page.metadata, items: page.items.into_iter().filter_map(Lenient::known).collect() })
+        })
+    }
 }
 
 /// Keeps the store as the API server has it, as long as it is polled.
@@ -199,8 +210,8 @@ async fn list<K: Object>(
     let mut listed = BTreeSet::new();
     let version = loop {
         let request = selection.request::<K>().list(&params).map_err(kube::Error::BuildRequest)?;
-        let page: Page<K> = cluster.client.request(request).await?;
-        for object in page.items.into_iter().filter_map(Lenient::known) {
+        let page = Page::<K>::read(&cluster.client.request_text(request).await?)?;
+        for object in page.items {
             listed.insert(Key::of(object.meta()));
             if let Some(object) = store.put(object) {
                 told(Change { object: &object, gone: false });
@@ -215,4 +226,25 @@ async fn list<K: Object>(
     store.advance(version.parse().unwrap_or(0));
     store.set_ready();
     Ok(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Pod;
+
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_does_not_keep_us_from_the_rest_of_a_page() {
+        let page = |second: &str| format!(r#"{{"metadata": {{"continue": "c"}}, "items": [{{"metadata": {{"name": "a"}}}}, {second}]}}"#);
+        for (second, names) in [
+            (r#"{"metadata": {"name": "b"}, "spec": {"containers": []}}"#, vec!["a", "b"]),
+            (r#"{"metadata": {"name": "b"}, "spec": {"containers": 3}}"#, vec!["a"]),
+        ] {
+            let page = Page::<Pod>::read(&page(second)).unwrap();
+            assert_eq!(page.items.iter().filter_map(|p| p.metadata.name.as_deref()).collect::<Vec<_>>(), names);
+            assert_eq!(page.metadata.continue_.as_deref(), Some("c"));
+        }
+        assert!(Page::<Pod>::read("no list").is_err());
+    }
 }

@@ -1,10 +1,13 @@
 //! What the controllers read, and whom a change concerns.
 
+use std::mem::take;
 use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
-use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod, ResourceQuota};
+use k8s_openapi::api::core::v1::{
+    Container, ContainerStatus, Namespace, Node, PersistentVolumeClaim, Pod, PodSpec, ResourceQuota,
+};
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubevirt_rs::api::cdi::DataVolume;
@@ -115,11 +118,23 @@ fn ended(migration: &VirtualMachineInstanceMigration) -> bool {
 
 fn trim_nothing<K>(_: &mut K) {}
 
-/// Of a pod only what its instance tells of it is read; the rest of what the kubelet says is left out.
+/// Of a pod only a part is read: its containers' names, images and states, the names of its volumes, and what attachment pods
+/// take over. What only the kubelet and the scheduler read is two thirds of it.
 fn trim_pod(pod: &mut Pod) {
     if let Some(spec) = &mut pod.spec {
-        for container in spec.containers.iter_mut().chain(spec.init_containers.iter_mut().flatten()) {
-            container.env = None;
+        *spec = PodSpec {
+            containers: spec.containers.drain(..).map(|c| Container { name: c.name, image: c.image, ..Container::default() }).collect(),
+            node_name: spec.node_name.take(),
+            tolerations: spec.tolerations.take(),
+            volumes: spec.volumes.take(),
+            ..PodSpec::default()
+        };
+    }
+    if let Some(status) = &mut pod.status {
+        for statuses in [&mut status.container_statuses, &mut status.init_container_statuses] {
+            for told in statuses.iter_mut().flatten() {
+                *told = ContainerStatus { name: take(&mut told.name), ready: told.ready, state: told.state.take(), ..ContainerStatus::default() };
+            }
         }
     }
 }
@@ -397,4 +412,29 @@ impl Concerns {
     }
 
     fn nobody<K>(&self, _: Change<'_, K>) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_pod_stays_what_is_read() {
+        let pod = |container: &str, status: &str, rest: &str| -> Pod {
+            serde_yaml::from_str(&format!(
+                "{{metadata: {{name: p}}, spec: {{nodeName: n, tolerations: [{{key: t}}], volumes: [{{name: v}}],
+                   containers: [{{name: compute, image: i{container}}}]{rest}}},
+                   status: {{phase: Running, conditions: [{{type: Ready, status: 'True'}}],
+                   containerStatuses: [{{name: compute, ready: true, state: {{terminated: {{exitCode: 1}}}}, {status}}}]}}}}"
+            ))
+            .unwrap()
+        };
+        let mut whole = pod(
+            ", env: [{name: e}], volumeMounts: [{name: v, mountPath: /v}]",
+            "image: i, imageID: sha256, restartCount: 2, containerID: c",
+            ", initContainers: [{name: x}], affinity: {podAffinity: {}}, hostname: h",
+        );
+        trim_pod(&mut whole);
+        assert_eq!(whole, pod("", "image: '', imageID: '', restartCount: 0", ""));
+    }
 }
