@@ -248,12 +248,14 @@ def openssl(*arguments):
 class Audit:
     """What the controller has written, as the API server tells it."""
 
-    def __init__(self, file):
-        self.file, self.at = file, 0
+    def __init__(self, file, children):
+        self.file, self.children, self.at = file, children, 0
 
     def read(self):
         """The writes since the last time that succeeded, without leases and events; and the leases."""
         counted, leases = [], 0
+        if ended := [child.args for child in self.children if child.poll() is not None]:
+            raise SystemExit(f"ended before its time: {ended[0]}; --keep FILE keeps the controller's log")
         with contextlib.suppress(FileNotFoundError), open(self.file, "rb") as file:
             file.seek(self.at)
             for line in file:
@@ -290,7 +292,7 @@ class Controller:
     """The role, as a process of its own."""
 
     def __init__(self, server, name):
-        self.log = server.folder / f"{name}.log"
+        self.server, self.log = server, server.folder / f"{name}.log"
         environment = {key: value for key, value in os.environ.items() if not key.startswith("KUBE")}
         command = ["setpriv", "--pdeathsig", "KILL", BINARY, "controller", "--kubeconfig", server.folder / "kubeconfig", "--namespace", "kubevirt",
                    "--certificates", server.folder, "--listen", "127.0.0.1", "--port", str(free_port())]
@@ -313,6 +315,7 @@ class Controller:
         return until(f"the controller says {text!r}", lambda: self.said(text), limit, 0.1)
 
     def end(self):
+        self.server.children.remove(self.process)
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(timeout=30)
 
@@ -483,8 +486,10 @@ def print_counts(counts, number):
 
 
 def memory_figures(server, controller, audit, have, number, empty):
+    begin = time.monotonic()
     make(server.api, range(have, number), {})
     audit.until_quiet(15, 1800)
+    say("all of them made, and all told of them, after", f"{time.monotonic() - begin:.0f} s")
     machines = sum(vm.get("status", {}).get("printableStatus") == "Running" and vm["status"].get("ready", False) for vm in server.api.list(VMS))
     assert machines == number, f"only {machines} of {number} machines run"
     size = memory(controller.pid)
@@ -544,7 +549,7 @@ def main():
     number, first = arguments.machines, min(STARTED, arguments.machines)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with Server() as server, StandIn(server.api, max(1, number // PODS_OF_A_NODE)) as stand_in:
-        audit = Audit(server.folder / "audit.log")
+        audit = Audit(server.folder / "audit.log", server.children)
         controller = Controller(server, "controller")
         controller.until_said("leading")
         time.sleep(6)  # until it has given back what its start took

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
-use k8s_openapi::api::core::v1::{
-    Container, ContainerStatus, Namespace, Node, PersistentVolumeClaim, Pod, PodSpec, ResourceQuota,
-};
+use k8s_openapi::api::core::v1::{Container, ContainerStatus, Namespace, Node, PersistentVolumeClaim, Pod, PodSpec, ResourceQuota};
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubevirt_rs::api::cdi::DataVolume;
@@ -133,7 +131,12 @@ fn trim_pod(pod: &mut Pod) {
     if let Some(status) = &mut pod.status {
         for statuses in [&mut status.container_statuses, &mut status.init_container_statuses] {
             for told in statuses.iter_mut().flatten() {
-                *told = ContainerStatus { name: take(&mut told.name), ready: told.ready, state: told.state.take(), ..ContainerStatus::default() };
+                *told = ContainerStatus {
+                    name: take(&mut told.name),
+                    ready: told.ready,
+                    state: told.state.take(),
+                    ..ContainerStatus::default()
+                };
             }
         }
     }
