@@ -41,6 +41,7 @@ impl Configuration {
         let api: Api<DynamicObject> = Api::namespaced_with(client, namespace, &resource);
         tokio::spawn(async move {
             tokio::select! {
+                biased;
                 () = keep(api, &sender) => {}
                 () = sender.closed() => {}
             }

@@ -176,6 +176,7 @@ impl<T: Clone + Eq + Hash + Ord> Queue<T> {
             let changed = self.changed.notified();
             match next_due {
                 Some(at) => tokio::select! {
+                    biased;
                     () = changed => {}
                     () = sleep_until(at) => {}
                 },

@@ -16,7 +16,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tonic::codegen::Service;
 
@@ -86,6 +86,13 @@ impl State {
     /// How much has happened.
     pub(crate) fn version(&self) -> u64 {
         self.version
+    }
+
+    /// All that has happened, in its order.
+    pub(crate) fn happened(&self) -> Vec<Value> {
+        let mut all: Vec<&Event> = self.log.values().flatten().collect();
+        all.sort_by_key(|event| event.version);
+        all.into_iter().map(|event| json!([event.kind, event.object])).collect()
     }
 
     /// Everything of a kind.
@@ -271,7 +278,8 @@ type Bodies = http_body_util::combinators::UnsyncBoxBody<Bytes, Infallible>;
 #[derive(Clone)]
 pub(crate) struct ApiServer {
     state: Arc<Mutex<State>>,
-    changed: watch::Sender<u64>,
+    /// Wakes watches in the order in which they began to wait, so that a history can be gone through again.
+    changed: Arc<Notify>,
 }
 
 impl ApiServer {
@@ -287,7 +295,7 @@ impl ApiServer {
             chance: Chance(seed),
             written: Vec::new(),
         };
-        Self { state: Arc::new(Mutex::new(state)), changed: watch::Sender::new(1) }
+        Self { state: Arc::new(Mutex::new(state)), changed: Arc::default() }
     }
 
     /// A client of it.
@@ -302,14 +310,13 @@ impl ApiServer {
     /// Looks at what there is, or changes it, as nobody's request can.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
+        let before = state.version;
         let done = work(&mut state);
-        let version = state.version;
+        let is_news = state.version != before;
         drop(state);
-        self.changed.send_if_modified(|seen| {
-            let is_news = *seen != version;
-            *seen = version;
-            is_news
-        });
+        if is_news {
+            self.changed.notify_waiters();
+        }
         done
     }
 
@@ -363,18 +370,19 @@ impl ApiServer {
         if from_afar {
             return refuse(&Refusal(410, "Expired", "too old resource version".to_owned()));
         }
-        let seen = self.changed.subscribe();
-        let lines = stream::unfold((self, place.collection, from, seen), |(server, collection, from, mut seen)| async move {
+        let lines = stream::unfold((self, place.collection, from), |(server, collection, from)| async move {
             loop {
+                // what happens from here on is noticed
+                let changed = server.changed.notified();
                 let next = server.with(|state| {
                     let log = state.log.get(&collection)?;
                     log.get(log.partition_point(|event| event.version <= from)).cloned()
                 });
                 let Some(event) = next else {
-                    seen.mark_unchanged();
-                    seen.changed().await.ok()?;
+                    changed.await;
                     continue;
                 };
+                drop(changed);
                 let (cut, gone, again, late) = server.with(|state| {
                     let errs = state.errs;
                     let mut one_in = |many| errs && state.chance.one_in(many);
@@ -389,11 +397,11 @@ impl ApiServer {
                 if gone {
                     let status = status(&Refusal(410, "Expired", "too old resource version".to_owned()));
                     let line = format!("{}\n", json!({"type": "ERROR", "object": status}));
-                    return Some((line, (server, "none".to_owned(), u64::MAX, seen)));
+                    return Some((line, (server, "none".to_owned(), u64::MAX)));
                 }
                 let line = format!("{}\n", json!({"type": event.kind, "object": event.object}));
                 let lines = if again { format!("{line}{line}") } else { line };
-                return Some((lines, (server, collection, event.version, seen)));
+                return Some((lines, (server, collection, event.version)));
             }
         });
         let body = StreamBody::new(lines.map(|line| Ok::<_, Infallible>(Frame::data(Bytes::from(line)))));

@@ -171,7 +171,7 @@ impl Controller {
     /// Makes an instance, defaulted and judged.
     async fn create_instance(&self, scene: &Scene<'_>, wanted: &VirtualMachineInstance) -> Result<VirtualMachineInstance, Error> {
         let presets = self.stores.presets.in_namespace(&scene.key.namespace);
-        let asker = Asker { namespace: &self.installed.namespace, seed: super::random_seed(), now: (self.clock)() };
+        let asker = Asker { namespace: &self.installed.namespace, seed: (self.outside.chance)(), now: (self.outside.now)() };
         let judged = validate::instance(wanted, &presets, &scene.effective.config, &asker).map_err(Error::Refused)?;
         match self.cluster.create(&judged).await {
             // It was made, but nobody said so; or the watch is late.

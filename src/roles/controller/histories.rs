@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use kubevirt_rs::admission::Seed;
 use kubevirt_rs::api::v1::{KubeVirtConfiguration, VirtualMachineInstance};
 use kubevirt_rs::config::ClusterConfig;
 use kubevirt_rs::guest::status::{Domain, Stage, State as GuestState, StateReason, Status};
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-use super::{Controller, Installed};
+use super::{Controller, Installed, Outside};
 use crate::cluster::simulation::{ApiServer, State, now_since};
 use crate::cluster::{Cluster, Shutdown};
 
@@ -58,7 +59,12 @@ impl Role {
             namespace: "kubevirt".to_owned(),
             host: "h".to_owned(),
         };
-        let controller = Controller::follow(cluster, installed, Box::new(move || now_since(begin)), &shutdown);
+        let chance = api.clone();
+        let outside = Outside {
+            now: Box::new(move || now_since(begin)),
+            chance: Box::new(move || Seed(chance.with(|state| u128::from(state.chance.next())))),
+        };
+        let controller = Controller::follow(cluster, installed, outside, &shutdown);
         controller.stores.ready().await;
         Self { workers: controller.work(3, &shutdown), shutdown }
     }
@@ -324,11 +330,10 @@ fn subject(kind: &str) -> Value {
     }
 }
 
-/// Goes through the history of a seed; what is wrong with it, if anything.
-async fn history(seed: u64) -> Result<(), String> {
+/// Goes through the history of a server's seed; what is wrong with it, if anything.
+async fn history(api: ApiServer, seed: u64) -> Result<(), String> {
     let kind = [MACHINES, SETS, POOLS][usize::try_from(seed % 3).unwrap_or_default()];
     let begin = Instant::now();
-    let api = ApiServer::new(seed);
     let mut world = World { api: api.clone(), config: ClusterConfig::new(&KubeVirtConfiguration::default()), guests: BTreeMap::new() };
     api.with(|state| state.create(kind, subject(kind)))?;
     let mut role = Role::start(&api, begin).await;
@@ -394,9 +399,28 @@ fn still(api: &ApiServer, when: &str) -> Result<(), String> {
     if written.is_empty() { Ok(()) } else { Err(format!("written {when}: {written:?}")) }
 }
 
-fn told(seed: u64) -> Option<String> {
+/// What happened in the history of a seed, and what is wrong with it, if anything.
+fn happened(seed: u64) -> (Vec<Value>, Option<String>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
-    runtime.block_on(history(seed)).err().map(|why| format!("SEED={seed}: {why}"))
+    runtime.block_on(async {
+        let api = ApiServer::new(seed);
+        let why = history(api.clone(), seed).await.err().map(|why| format!("SEED={seed}: {why}"));
+        (api.with(|state| state.happened()), why)
+    })
+}
+
+fn told(seed: u64) -> Option<String> {
+    happened(seed).1
+}
+
+#[test]
+fn a_history_happens_again_as_it_was() {
+    for seed in 0..6 {
+        let (first, second) = (happened(seed).0, happened(seed).0);
+        assert!(first.len() > 20, "little happened: {first:?}");
+        let differs = first.iter().zip(&second).find(|(one, other)| one != other);
+        assert!(differs.is_none() && first.len() == second.len(), "SEED={seed}: {differs:?}");
+    }
 }
 
 #[test]

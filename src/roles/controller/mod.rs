@@ -55,8 +55,15 @@ struct Controller {
     expectations: Expectations<Item>,
     recorder: Recorder,
     installed: Installed,
+    outside: Outside,
+}
+
+/// What is different every time that one asks.
+struct Outside {
     /// What the time is.
-    clock: Box<dyn Fn() -> Timestamp + Send + Sync>,
+    now: Box<dyn Fn() -> Timestamp + Send + Sync>,
+    /// Random bits.
+    chance: Box<dyn Fn() -> Seed + Send + Sync>,
 }
 
 /// Where this is, and how this installation makes pods.
@@ -73,11 +80,11 @@ struct Installed {
 
 impl Controller {
     /// Follows all that is read, until it is time to stop. Nothing is written yet but what there is to say.
-    fn follow(cluster: Cluster, installed: Installed, clock: Box<dyn Fn() -> Timestamp + Send + Sync>, shutdown: &Shutdown) -> Arc<Self> {
+    fn follow(cluster: Cluster, installed: Installed, outside: Outside, shutdown: &Shutdown) -> Arc<Self> {
         let recorder = Recorder::start(&cluster, &installed.host, shutdown);
         let (stores, queue, settings) = (Stores::new(), Arc::<Queue<Item>>::default(), Arc::<Settings>::default());
         stores.follow(&cluster, &queue, &settings, &recorder, shutdown);
-        Arc::new(Self { cluster, stores, settings, queue, expectations: Expectations::default(), recorder, installed, clock })
+        Arc::new(Self { cluster, stores, settings, queue, expectations: Expectations::default(), recorder, installed, outside })
     }
 
     /// Makes so many passes at once.
@@ -128,7 +135,8 @@ async fn serve(args: &Args) -> anyhow::Result<()> {
         namespace: args.namespace.clone(),
         host: host.clone(),
     };
-    let controller = Controller::follow(cluster.clone(), installed, Box::new(now), &shutdown);
+    let outside = Outside { now: Box::new(now), chance: Box::new(random_seed) };
+    let controller = Controller::follow(cluster.clone(), installed, outside, &shutdown);
     let stores = &controller.stores;
     // A stand-by has its stores filled, so that it can begin at once.
     if shutdown.unless(stores.ready()).await.is_none() {

@@ -57,7 +57,7 @@ impl Controller {
             return Ok(Outcome::Done);
         };
         let effective = self.settings.current();
-        let (config, now) = (&effective.config, (self.clock)());
+        let (config, now) = (&effective.config, (self.outside.now)());
         let plan = vm::plan(&observed, config, now);
         let versions = Versions::of(&observed.machine.metadata, observed.instance.as_ref().map(|i| &i.metadata));
         let scene = Scene { item, key, about: reference(&observed.machine), effective: &effective, instance: None, versions };
@@ -69,7 +69,7 @@ impl Controller {
         let Some(observed) = self.observe_instance(key, &effective).await? else {
             return Ok(Outcome::Done);
         };
-        let (config, now) = (&effective.config, (self.clock)());
+        let (config, now) = (&effective.config, (self.outside.now)());
         let plan = vmi::plan(&observed, config, now);
         let versions = Versions::of(&observed.instance.metadata, None);
         let scene = Scene { item, key, about: reference(&observed.instance), effective: &effective, instance: Some(&observed), versions };
@@ -102,7 +102,7 @@ impl Controller {
         let Some(observed) = self.observe_set(key) else {
             return Ok(Outcome::Done);
         };
-        let now = (self.clock)();
+        let now = (self.outside.now)();
         let plan = match replicaset::plan(&observed, now) {
             Ok(plan) => plan,
             Err(invalid) => {
@@ -142,7 +142,7 @@ impl Controller {
             }
             return Ok(Outcome::Done);
         };
-        let now = (self.clock)();
+        let now = (self.outside.now)();
         let plan = match pool::plan(&observed, now) {
             Ok(plan) => plan,
             Err(invalid) => {
@@ -173,7 +173,7 @@ impl Controller {
         let key = Key::new("", name);
         let about = observed.node.as_ref().map_or_else(ObjectReference::default, reference);
         let scene = Scene { item, key: &key, about, effective: &effective, instance: None, versions: Versions::default() };
-        for action in node::plan(&observed, (self.clock)()) {
+        for action in node::plan(&observed, (self.outside.now)()) {
             self.apply_to_node(&scene, &action).await?;
         }
         Ok(Outcome::Done)
