@@ -211,8 +211,8 @@ class Server:
         """Starts a component that ends with this process, however that ends."""
         with open(self.folder / f"{name}.log", "wb") as log:
             command = ["setpriv", "--pdeathsig", "KILL", self.program, name, *arguments]
-            # What is measured shares the processors with it: memory may go for its time.
-            environment = {**os.environ, "GOGC": "500"}
+            # What is measured shares the processors with it: memory may go for its time, as long as there is enough.
+            environment = {**os.environ, "GOGC": "500", "GOMEMLIMIT": "6GiB"}
             self.children.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment))
 
     def until_served(self, path):
