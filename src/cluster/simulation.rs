@@ -100,9 +100,10 @@ impl State {
         self.objects.get(collection).map(|all| all.values().cloned().collect()).unwrap_or_default()
     }
 
-    /// The object of that name, as it is now.
+    /// The object of that name, as it is now: in the namespace `n`, or in none.
     pub(crate) fn get(&self, collection: &str, name: &str) -> Option<Value> {
-        self.objects.get(collection)?.get(&("n".to_owned(), name.to_owned())).cloned()
+        let all = self.objects.get(collection)?;
+        ["n", ""].iter().find_map(|namespace| all.get(&((*namespace).to_owned(), name.to_owned()))).cloned()
     }
 
     fn key(object: &Value) -> (String, String) {

@@ -40,6 +40,12 @@ const INSTANCES: &str = "apis/kubevirt.io/v1/virtualmachineinstances";
 const SETS: &str = "apis/kubevirt.io/v1/virtualmachineinstancereplicasets";
 const POOLS: &str = "apis/pool.kubevirt.io/v1beta1/virtualmachinepools";
 const PODS: &str = "api/v1/pods";
+const NODES: &str = "api/v1/nodes";
+const NODE: &str = "node";
+
+/// When the handler was last heard of: so late that it will not be missed, and so early that it is.
+const ALIVE: &str = "2036-12-01T00:00:00Z";
+const SILENT: &str = "2026-11-30T23:00:00Z";
 
 /// The role as it runs until it is killed.
 struct Role {
@@ -97,11 +103,21 @@ impl Guest {
     }
 }
 
+/// What works of the node.
+#[derive(Clone, Copy, PartialEq)]
+enum Node {
+    Works,
+    /// Its guests and kubelet go on.
+    WithoutHandler,
+    Lost,
+}
+
 /// Everybody but the role.
 struct World {
     api: ApiServer,
     config: ClusterConfig,
     guests: BTreeMap<String, Guest>,
+    node: Node,
 }
 
 fn uid(object: &Value) -> String {
@@ -129,8 +145,42 @@ impl World {
         self.api.with(|state| state.errs && state.chance.one_in(many))
     }
 
+    /// The node, or only its handler, is lost, or comes back.
+    fn node(&mut self, node: Node) {
+        if self.node == Node::Lost {
+            self.guests.values_mut().filter(|guest| guest.started).for_each(|guest| {
+                guest.ended.get_or_insert(StateReason::Crashed);
+            });
+        }
+        self.node = node;
+        self.api.edit(NODES, NODE, |object| {
+            let meta = &mut object["metadata"];
+            meta["annotations"]["kubevirt.io/heartbeat"] = json!(if node == Node::Works { ALIVE } else { SILENT });
+            if node == Node::Works {
+                meta["labels"]["kubevirt.io/schedulable"] = json!("true");
+            }
+        });
+    }
+
+    /// Kubernetes gives up pods of a node that is lost, one after the other.
+    fn give_up_a_pod(&self) {
+        let pods = self.api.with(|state| state.all(PODS));
+        if let Some(pod) = pods.iter().find(|pod| !pod["spec"]["nodeName"].is_null()) {
+            self.api.with(|state| {
+                state.delete(PODS, name(pod), &Value::Null);
+            });
+            self.api.edit(PODS, name(pod), |pod| pod["metadata"]["deletionGracePeriodSeconds"] = json!(0));
+        }
+    }
+
     /// The scheduler and the kubelet move pods on.
     fn kubelet(&mut self) {
+        if self.node == Node::Lost {
+            if self.chance(4) {
+                self.give_up_a_pod();
+            }
+            return;
+        }
         for pod in self.api.with(|state| state.all(PODS)) {
             let fails = self.chance(12);
             let guest = self.guests.entry(owner(&pod).to_owned()).or_default();
@@ -157,7 +207,7 @@ impl World {
                         return;
                     }
                     _ if pod["spec"]["nodeName"].is_null() => {
-                        pod["spec"]["nodeName"] = json!("node");
+                        pod["spec"]["nodeName"] = json!(NODE);
                         ("Pending", json!({"waiting": {"reason": "ContainerCreating"}}))
                     }
                     (_, Some(StateReason::Crashed)) => ("Failed", over(1)),
@@ -178,6 +228,9 @@ impl World {
 
     /// The node's handler: its own decisions, carried out here.
     fn handler(&mut self) {
+        if self.node != Node::Works {
+            return;
+        }
         for object in self.api.with(|state| state.all(INSTANCES)) {
             let instance = VirtualMachineInstance::deserialize(&object).expect("an instance");
             let pod = self.api.with(|state| state.all(PODS).into_iter().find(|pod| owner(pod) == uid(&object)));
@@ -243,6 +296,8 @@ impl World {
             (_, 50..65) => delete_one(INSTANCES),
             (_, 65..80) => delete_one(PODS),
             (POOLS, 80..88) => delete_one(MACHINES),
+            (_, 88..96) if self.node != Node::Works => self.node(Node::Works),
+            (_, 88..96) => self.node([Node::WithoutHandler, Node::Lost, Node::Lost][index]),
             (_, 96..100) => {
                 let how = if choice == 0 { json!({"propagationPolicy": "Foreground"}) } else { Value::Null };
                 self.api.with(|state| {
@@ -334,7 +389,15 @@ fn subject(kind: &str) -> Value {
 async fn history(api: ApiServer, seed: u64) -> Result<(), String> {
     let kind = [MACHINES, SETS, POOLS][usize::try_from(seed % 3).unwrap_or_default()];
     let begin = Instant::now();
-    let mut world = World { api: api.clone(), config: ClusterConfig::new(&KubeVirtConfiguration::default()), guests: BTreeMap::new() };
+    let mut world = World {
+        api: api.clone(),
+        config: ClusterConfig::new(&KubeVirtConfiguration::default()),
+        guests: BTreeMap::new(),
+        node: Node::Works,
+    };
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE,
+        "annotations": {"kubevirt.io/heartbeat": ALIVE}, "labels": {"kubevirt.io/schedulable": "true"}}});
+    api.with(|state| state.create(NODES, node))?;
     api.with(|state| state.create(kind, subject(kind)))?;
     let mut role = Role::start(&api, begin).await;
     for _ in 0..TROUBLE {
@@ -352,6 +415,7 @@ async fn history(api: ApiServer, seed: u64) -> Result<(), String> {
         world.is_sound()?;
     }
     api.with(|state| state.errs = false);
+    world.node(Node::Works);
     settle(&mut world).await?;
     world.is_at_rest(kind)?;
     api.with(|state| state.written.clear());
