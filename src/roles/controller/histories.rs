@@ -23,7 +23,7 @@ use crate::cluster::simulation::{ApiServer, State, now_since};
 use crate::cluster::{Cluster, Shutdown};
 
 /// How many histories a run goes through.
-const HISTORIES: u64 = 3000;
+const HISTORIES: u64 = 1000;
 /// So many things happen before the trouble ends.
 const TROUBLE: usize = 80;
 /// So much of it, at most, until everything is at rest: longer than any back-off.
