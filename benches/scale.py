@@ -149,7 +149,7 @@ class Server:
     def __enter__(self):
         run = subprocess.run([ROOT / "tests/cluster/programs.sh", "cluster"], check=True, stdout=subprocess.PIPE, text=True)
         self.program = run.stdout.strip() + "/testcluster"
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="kubevirt-rs-scale-"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="scale-of-kubevirt-rs-"))
         self.children = []
         try:
             self.start()
@@ -212,7 +212,7 @@ class Server:
         with open(self.folder / f"{name}.log", "wb") as log:
             command = ["setpriv", "--pdeathsig", "KILL", self.program, name, *arguments]
             # What is measured shares the processors with it: memory may go for its time, as long as there is enough.
-            environment = {**os.environ, "GOGC": "500", "GOMEMLIMIT": "6GiB"}
+            environment = {**os.environ, "GOGC": "200", "GOMEMLIMIT": "12GiB"}
             self.children.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment))
 
     def until_served(self, path):
