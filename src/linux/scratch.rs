@@ -51,6 +51,11 @@ impl Scratch {
     }
 }
 
+/// Whether a folder is called as ours are, to the letter: somebody else's must never be taken for one.
+fn is_name(name: &str) -> bool {
+    name.strip_prefix(PREFIX).is_some_and(|rest| rest.len() == 8 && rest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
+}
+
 fn random_name() -> io::Result<String> {
     let mut bytes = [0; 4];
     io::Read::read_exact(&mut File::open("/dev/urandom")?, &mut bytes)?;
@@ -62,7 +67,7 @@ fn sweep(base: &Path) {
     let me = nix::unistd::geteuid().as_raw();
     for entry in fs::read_dir(base).into_iter().flatten().flatten() {
         let path = entry.path();
-        let ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let ours = is_name(&entry.file_name().to_string_lossy());
         let Ok(meta) = fs::symlink_metadata(&path) else { continue };
         let young = meta.modified().ok().and_then(|m| m.elapsed().ok()).is_none_or(|age| age < YOUNG);
         if !ours || !meta.is_dir() || meta.uid() != me || young {
@@ -85,15 +90,17 @@ mod tests {
         fs::create_dir_all(&base).unwrap();
         let scratch = Scratch::new(&base).unwrap();
         assert_eq!(fs::metadata(scratch.path()).unwrap().mode() & 0o777, 0o700);
-        // an old folder that nobody holds is swept, one that is held stays
-        let stale = base.join("kubevirt-rs-stale");
+        // an old folder that nobody holds is swept; one that is held stays, and one that is called otherwise
+        let (stale, other) = (base.join("kubevirt-rs-0123abcd"), base.join("kubevirt-rs-mine"));
         fs::create_dir(&stale).unwrap();
+        fs::create_dir(&other).unwrap();
         let old = std::time::SystemTime::now() - Duration::from_secs(60);
-        for path in [&stale, scratch.path()] {
+        for path in [&stale, &other, scratch.path()] {
             File::open(path).unwrap().set_modified(old).unwrap();
         }
         let second = Scratch::new(&base).unwrap();
-        assert!(!stale.exists() && scratch.path().exists());
+        assert!(!stale.exists() && scratch.path().exists() && other.exists());
+        fs::remove_dir(&other).unwrap();
         second.remove().unwrap();
         scratch.remove().unwrap();
         scratch.remove().unwrap();
