@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use futures_util::{TryStreamExt as _, pin_mut};
+use futures_util::{AsyncBufReadExt as _, TryStreamExt as _};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube::api::{ListParams, WatchParams};
-use kube::core::{Request, WatchEvent};
-use serde::{Deserialize, Deserializer};
+use kube::core::{Request, Status};
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
@@ -66,30 +66,47 @@ impl Selection {
     }
 }
 
-/// An object, or why it cannot be read: one that nobody understands must not keep us from all others.
-#[derive(Clone)]
-struct Lenient<K>(Result<K, String>);
-
-impl<'de, K: Object> Deserialize<'de> for Lenient<K> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut value = Value::deserialize(deserializer)?;
-        if let Value::Object(map) = &mut value {
-            // The items of a list don't say what they are.
-            map.entry("apiVersion").or_insert_with(|| K::api_version(&()).into_owned().into());
-            map.entry("kind").or_insert_with(|| K::kind(&()).into_owned().into());
-        }
-        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.remove("managedFields");
-        }
-        let name = |field: &str| value.pointer(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let key = Key::new(&name("/metadata/namespace"), &name("/metadata/name"));
-        Ok(Self(K::deserialize(&value).map_err(|error| format!("{key}: {error}"))))
-    }
+/// What the API server says in a line of a watch.
+#[derive(Deserialize)]
+struct Event<T> {
+    #[serde(rename = "type")]
+    kind: String,
+    object: T,
 }
 
-impl<K: Object> Lenient<K> {
-    fn known(self) -> Option<K> {
-        self.0.inspect_err(|error| tracing::warn!("cannot read the {} {error}", K::kind(&()))).ok()
+/// What a line of a watch means.
+enum Line<K> {
+    /// An object is so now, or is gone.
+    Object { object: Box<K>, gone: bool },
+    /// Nothing has changed up to a version.
+    Mark(String),
+    /// Nothing that can be understood.
+    Nothing,
+}
+
+impl<K: Object> Line<K> {
+    fn read(text: &str) -> Result<Self, Error> {
+        let text = without_managers(text);
+        let of = |object: K, kind: &str| match kind {
+            "ADDED" | "MODIFIED" | "DELETED" => Self::Object { object: Box::new(object), gone: kind == "DELETED" },
+            "BOOKMARK" => Self::Mark(object.meta().resource_version.clone().unwrap_or_default()),
+            _ => Self::Nothing,
+        };
+        if let Ok(Event { kind, object }) = serde_json::from_str::<Event<K>>(&text)
+            && kind != "ERROR"
+        {
+            return Ok(of(object, &kind));
+        }
+        let Event { kind, object } = serde_json::from_str::<Event<Value>>(&text).map_err(kube::Error::SerdeError)?;
+        match kind.as_str() {
+            "ERROR" => Err(Error::from(&serde_json::from_value::<Status>(object).map_err(kube::Error::SerdeError)?)),
+            // It has nothing but its version, not even what every object of the kind must have.
+            "BOOKMARK" => {
+                let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+                Ok(Self::Mark(version.unwrap_or_default().to_owned()))
+            }
+            _ => Ok(known(&object).map_or(Self::Nothing, |object| of(object, &kind))),
+        }
     }
 }
 
@@ -106,11 +123,66 @@ impl<K: Object> Page<K> {
     /// Reads a page without what in it cannot be read. Mostly that is nothing, and then the objects need not become trees
     /// first, which takes longer than all the rest.
     fn read(text: &str) -> Result<Self, kube::Error> {
-        serde_json::from_str(text).or_else(|_| {
-            let page: Page<Lenient<K>> = serde_json::from_str(text).map_err(kube::Error::SerdeError)?;
-            Ok(Self { metadata: page.metadata, items: page.items.into_iter().filter_map(Lenient::known).collect() })
+        let text = without_managers(text);
+        serde_json::from_str(&text).or_else(|_| {
+            let page: Page<Value> = serde_json::from_str(&text).map_err(kube::Error::SerdeError)?;
+            Ok(Self { metadata: page.metadata, items: page.items.iter().filter_map(known).collect() })
         })
     }
+}
+
+/// Reads an object; one that nobody understands must not keep us from all others.
+fn known<K: Object>(value: &Value) -> Option<K> {
+    let name = |field: &str| value.pointer(field).and_then(Value::as_str).unwrap_or_default();
+    let key = Key::new(name("/metadata/namespace"), name("/metadata/name"));
+    serde_json::from_str(&value.to_string()).inspect_err(|error| tracing::warn!("cannot read the {} {key}: {error}", K::kind(&()))).ok()
+}
+
+/// A text of JSON, written without spaces, without the lists of who manages which field. That is half of what an API server
+/// tells, nobody here reads it, and to read a text takes much longer than to copy it.
+fn without_managers(text: &str) -> String {
+    const KEY: &str = "\"managedFields\":";
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(KEY) {
+        let (before, list) = rest.split_at(at + KEY.len());
+        out.push_str(before);
+        // A text within a text has a backslash before its quotation marks, so what is found is a key and not a part of one.
+        match end_of_list(list) {
+            Some(end) => {
+                out.push_str("null");
+                rest = &list[end..];
+            }
+            None => rest = list,
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Where the list ends with which the text begins, if it does.
+fn end_of_list(text: &str) -> Option<usize> {
+    if !text.starts_with('[') {
+        return None;
+    }
+    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Keeps the store as the API server has it, as long as it is polled.
@@ -167,23 +239,20 @@ async fn run<K: Object>(
         ..WatchParams::default()
     };
     let request = selection.request::<K>().watch(&params, &begin).map_err(kube::Error::BuildRequest)?;
-    let events = cluster.client.request_events::<Lenient<K>>(request).await?;
+    let mut lines = cluster.client.request_stream(request).await?.lines();
     *pause = PAUSES.0;
-    pin_mut!(events);
     loop {
-        let next = timeout(SILENCE, events.try_next()).await.map_err(|_| Error::Late(SILENCE))?;
-        let (object, gone) = match next? {
-            None => return Ok(()),
-            Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => (object, false),
-            Some(WatchEvent::Deleted(object)) => (object, true),
-            Some(WatchEvent::Bookmark(mark)) => {
-                store.advance(mark.metadata.resource_version.parse().unwrap_or(0));
-                *from = Some(mark.metadata.resource_version);
+        let next = timeout(SILENCE, lines.try_next()).await.map_err(|_| Error::Late(SILENCE))?;
+        let Some(line) = next.map_err(kube::Error::ReadEvents)? else { return Ok(()) };
+        let (object, gone) = match Line::<K>::read(&line)? {
+            Line::Object { object, gone } => (*object, gone),
+            Line::Mark(version) => {
+                store.advance(version.parse().unwrap_or(0));
+                *from = Some(version);
                 continue;
             }
-            Some(WatchEvent::Error(status)) => return Err(Error::from(&*status)),
+            Line::Nothing => continue,
         };
-        let Some(object) = object.known() else { continue };
         if let Some(version) = object.meta().resource_version.clone() {
             *from = Some(version);
         }
@@ -231,6 +300,7 @@ async fn list<K: Object>(
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::Pod;
+    use serde_json::json;
 
     use super::*;
 
@@ -246,5 +316,20 @@ mod tests {
             assert_eq!(page.metadata.continue_.as_deref(), Some("c"));
         }
         assert!(Page::<Pod>::read("no list").is_err());
+    }
+
+    #[test]
+    fn managers_are_left_out_and_nothing_else() {
+        let managers = json!([{"manager": "a\"]\\", "fieldsV1": {"f:spec": {"f:x": {}, ".": [1, [2]]}}}, {}]);
+        let said = "{\"managedFields\":[1],\"managedFields\":";
+        let page = |managers: &Value| {
+            let object = |name: &str| json!({"metadata": {"name": name, "managedFields": managers, "annotations": {"a": said, "managedFields": "no"}}});
+            json!({"metadata": {}, "items": [object("a"), object(said), {"spec": {"managedFields": {}}}]})
+        };
+        let read: Value = serde_json::from_str(&without_managers(&page(&managers).to_string())).unwrap();
+        assert_eq!(read, page(&Value::Null));
+        for whole in ["", "{}", r#"{"managedFields":[{"#, r#"{"managedFields":"#, r#"{"managedFields":{}}"#] {
+            assert_eq!(without_managers(whole), whole);
+        }
     }
 }
