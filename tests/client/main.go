@@ -15,6 +15,8 @@ import (
 	"time"
 
 	k8sv1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/tools/cache"
 	v1 "kubevirt.io/api/core/v1"
 	"kubevirt.io/client-go/kubecli"
 	kvcorev1 "kubevirt.io/client-go/kubevirt/typed/core/v1"
@@ -25,6 +27,7 @@ const usage = `usage: client [-n NAMESPACE] VERB NAME [PORT]
   pause, unpause, softreboot     a VirtualMachineInstance
   console, portforward PORT      standard input and output become the stream
   guestosinfo, phase, printable  print what the library reads
+  informer                       tells what becomes of a VirtualMachine, a line for each change, until it is gone
 `
 
 func main() {
@@ -104,6 +107,32 @@ func run(namespace, verb, name string, rest []string) error {
 		}
 		fmt.Println(vm.Status.PrintableStatus)
 		return nil
+	case "informer":
+		return inform(client, namespace, name)
 	}
 	return fmt.Errorf("there is no verb %q\n%s", verb, usage)
+}
+
+// inform follows a machine as controllers do that are made with the library: by a cache that lists and watches.
+func inform(client kubecli.KubevirtClient, namespace, name string) error {
+	gone := make(chan struct{})
+	tell := func(what string) func(any) {
+		return func(object any) {
+			if vm, ok := object.(*v1.VirtualMachine); ok {
+				fmt.Println(what, vm.Name, vm.Status.PrintableStatus, vm.ResourceVersion)
+			}
+		}
+	}
+	source := cache.NewListWatchFromClient(client.RestClient(), "virtualmachines", namespace, fields.OneTermEqualSelector("metadata.name", name))
+	informer := cache.NewSharedInformer(source, &v1.VirtualMachine{}, 0)
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    tell("added"),
+		UpdateFunc: func(_, object any) { tell("changed")(object) },
+		DeleteFunc: func(object any) { tell("deleted")(object); close(gone) },
+	})
+	if err != nil {
+		return err
+	}
+	informer.Run(gone)
+	return nil
 }
