@@ -1,7 +1,9 @@
 //! The KubeVirt CR as an effective configuration: defaults, feature gates and their states.
 
+mod check;
 mod defaults;
 mod gates;
+mod pattern;
 
 pub use gates::{Gate, GateState};
 
@@ -91,8 +93,10 @@ impl ClusterConfig {
         let mut value = serde_json::to_value(defaults::configuration()).map_err(form)?;
         overlay(&mut value, serde_json::to_value(settings).map_err(form)?);
         let spec = serde::Deserialize::deserialize(&value).map_err(form)?;
-        check(&spec)?;
-        Ok(Self::effective(spec))
+        check::values(&spec)?;
+        let config = Self::effective(spec);
+        check::machine_types(settings, &config)?;
+        Ok(config)
     }
 
     fn effective(mut spec: KubeVirtConfiguration) -> Self {
@@ -196,6 +200,11 @@ impl ClusterConfig {
             [] => self.of(architecture).map_or(&[], |a| &a.emulated_machines),
             general => general,
         }
+    }
+
+    /// Whether guests of that architecture may have that machine type.
+    pub fn permits_machine(&self, architecture: &str, machine: &str) -> bool {
+        self.emulated_machines(architecture).iter().any(|pattern| pattern::matches(pattern, machine))
     }
 
     /// Where the EFI firmware of that architecture lies.
@@ -343,30 +352,6 @@ fn overlay(base: &mut Value, over: Value) {
     }
 }
 
-fn check(spec: &KubeVirtConfiguration) -> Result<(), ConfigError> {
-    let value = |field, wanted, found: String| Err(ConfigError::Value { field, wanted, found });
-    if !matches!(spec.image_pull_policy.as_str(), "" | "Always" | "Never" | "IfNotPresent") {
-        return value("imagePullPolicy", "Always, Never or IfNotPresent", spec.image_pull_policy.clone());
-    }
-    if let Some(developer) = &spec.developer_configuration {
-        if developer.memory_overcommit <= 0 {
-            return value("developerConfiguration.memoryOvercommit", "a percentage above 0", developer.memory_overcommit.to_string());
-        }
-        if developer.cpu_allocation_ratio <= 0 {
-            return value("developerConfiguration.cpuAllocationRatio", "a number above 0", developer.cpu_allocation_ratio.to_string());
-        }
-        let toleration = developer.pvc_tolerate_less_space_up_to_percent;
-        if !(0..=100).contains(&toleration) {
-            return value("developerConfiguration.pvcTolerateLessSpaceUpToPercent", "a percentage", toleration.to_string());
-        }
-    }
-    let interface = spec.network.as_ref().map_or("", |n| &n.default_network_interface);
-    if !matches!(interface, "" | "bridge" | "slirp" | "masquerade") {
-        return value("network.defaultNetworkInterface", "bridge or masquerade", interface.to_owned());
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -395,19 +380,19 @@ mod tests {
     #[test]
     fn what_is_set_lies_over_the_defaults() {
         let c = config(
-            json!({"developerConfiguration": {"memoryOvercommit": 150}, "architectureConfiguration": {"amd64": {"machineType": "pc"}}}),
+            json!({"developerConfiguration": {"memoryOvercommit": 150}, "architectureConfiguration": {"amd64": {"machineType": "pc-q35-9.0"}}}),
         );
         assert_eq!((c.memory_overcommit(), c.cpu_allocation_ratio()), (150, 10));
-        assert_eq!((c.machine_type("amd64"), c.machine_type("arm64")), ("pc", "virt"));
+        assert_eq!((c.machine_type("amd64"), c.machine_type("arm64")), ("pc-q35-9.0", "virt"));
         assert_eq!(c.emulated_machines("amd64"), ["q35*", "pc-q35*"]);
         assert_eq!(c.default_architecture(), "amd64");
     }
 
     #[test]
     fn the_general_setting_wins_over_that_of_an_architecture() {
-        let c = config(json!({"machineType": "m", "emulatedMachines": ["e"], "ovmfPath": "/o"}));
+        let c = config(json!({"machineType": "m", "emulatedMachines": ["m*"], "ovmfPath": "/o"}));
         assert_eq!((c.machine_type("arm64"), c.ovmf_path("s390x")), ("m", "/o"));
-        assert_eq!(c.emulated_machines("amd64"), ["e"]);
+        assert_eq!(c.emulated_machines("amd64"), ["m*"]);
     }
 
     #[test]
@@ -418,10 +403,29 @@ mod tests {
             (json!({"developerConfiguration": {"cpuAllocationRatio": -2}}), "cpuAllocationRatio"),
             (json!({"developerConfiguration": {"pvcTolerateLessSpaceUpToPercent": 101}}), "pvcTolerateLessSpaceUpToPercent"),
             (json!({"network": {"defaultNetworkInterface": "token-ring"}}), "defaultNetworkInterface"),
+            (json!({"evictionStrategy": "Whatever"}), "evictionStrategy"),
+            (json!({"machineType": "bogus"}), "machineType"),
+            (json!({"architectureConfiguration": {"amd64": {"machineType": "virt"}}}), "architectureConfiguration.amd64.machineType"),
+            (json!({"architectureConfiguration": {"arm64": {"emulatedMachines": ["v"], "machineType": "virt"}}}), "arm64.machineType"),
         ] {
             let settings = serde_json::from_value(set).unwrap();
             assert!(ClusterConfig::checked(&settings).unwrap_err().to_string().contains(field));
             assert_eq!(ClusterConfig::new(&settings).memory_overcommit(), 100);
+        }
+    }
+
+    #[test]
+    fn a_machine_type_that_guests_may_have_is_usable() {
+        for set in [
+            json!({"evictionStrategy": "LiveMigrateIfPossible"}),
+            json!({"machineType": "virt"}),
+            json!({"architectureConfiguration": {"amd64": {"machineType": "pc", "emulatedMachines": ["pc*"]}}}),
+            json!({"emulatedMachines": ["pc*"]}),
+            // of guests of an architecture that the general setting leaves out
+            json!({"emulatedMachines": ["pc*"], "architectureConfiguration": {"arm64": {"machineType": "virt"}}}),
+            json!({"architectureConfiguration": {"amd64": {"machineType": ""}, "ppc64le": {"machineType": "pseries"}}}),
+        ] {
+            assert_eq!(ClusterConfig::checked(&serde_json::from_value(set.clone()).unwrap()).err(), None, "{set}");
         }
     }
 
