@@ -112,7 +112,7 @@ impl Cluster {
         command
     }
 
-    fn kubectl_with(&self, arguments: &[&str], input: Option<&str>) -> Output {
+    pub(crate) fn kubectl_with(&self, arguments: &[&str], input: Option<&str>) -> Output {
         let mut command = self.kubectl_command(arguments);
         command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() }).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("kubectl runs");
@@ -126,6 +126,13 @@ impl Cluster {
     /// What kubectl prints, which must succeed.
     pub(crate) fn ok(&self, arguments: &[&str]) -> String {
         let output = self.kubectl(arguments);
+        assert!(output.status.success(), "kubectl {}: {}{}", arguments.join(" "), text(&output.stderr), self.explain());
+        text(&output.stdout)
+    }
+
+    /// The same with an input.
+    pub(crate) fn ok_with(&self, arguments: &[&str], input: &str) -> String {
+        let output = self.kubectl_with(arguments, Some(input));
         assert!(output.status.success(), "kubectl {}: {}{}", arguments.join(" "), text(&output.stderr), self.explain());
         text(&output.stdout)
     }
@@ -225,8 +232,7 @@ impl Namespace<'_> {
 
     pub(crate) fn apply(&self, manifest: &str) {
         let arguments = ["apply", "--namespace", &self.name, "--filename", "-"];
-        let output = self.cluster.kubectl_with(&arguments, Some(manifest));
-        assert!(output.status.success(), "kubectl apply: {}{}", text(&output.stderr), self.cluster.explain());
+        self.cluster.ok_with(&arguments, manifest);
     }
 
     pub(crate) fn find(&self, object: &str) -> Option<Value> {

@@ -12,9 +12,13 @@ mod containers;
 mod guest;
 mod kills;
 mod library;
+mod live_config;
+mod rbac;
 mod refusals;
 mod road;
 mod roles;
+mod stuck;
+mod tools_of_others;
 mod traces;
 mod without_api;
 
@@ -27,13 +31,18 @@ use cluster::Cluster;
 /// What must be seen; it panics when it is not.
 type Point = fn(&Cluster);
 
-const POINTS: [(&str, Point); 13] = [
+const POINTS: [(&str, Point); 18] = [
     ("the_smallest_example_runs_and_answers", road::the_smallest_example_runs_and_answers),
     ("kubevirts_own_client_library_works_unchanged", library::kubevirts_own_client_library_works_unchanged),
     ("a_guest_is_set_up_by_cloud_init_and_answers_ssh", cloud_init::a_guest_is_set_up_by_cloud_init_and_answers_ssh),
     ("every_kind_of_disk_is_in_the_guest", cloud_init::every_kind_of_disk_is_in_the_guest),
+    ("tools_of_others_follow_a_machine", tools_of_others::tools_of_others_follow_a_machine),
+    ("tools_of_others_scale_and_apply", tools_of_others::tools_of_others_scale_and_apply),
+    ("what_cannot_start_says_why_and_what_to_do", stuck::what_cannot_start_says_why_and_what_to_do),
     ("invalid_objects_are_refused_by_their_field", refusals::invalid_objects_are_refused_by_their_field),
     ("a_garbled_webhook_body_is_denied", refusals::a_garbled_webhook_body_is_denied),
+    ("each_role_gives_what_kubevirts_gives_and_no_more", rbac::each_role_gives_what_kubevirts_gives_and_no_more),
+    ("the_configuration_counts_at_once_and_a_bad_one_never", live_config::the_configuration_counts_at_once_and_a_bad_one_never),
     ("killing_a_role_harms_no_guest", kills::killing_a_role_harms_no_guest),
     ("a_guest_whose_processes_are_killed_fails_and_comes_back", kills::a_guest_whose_processes_are_killed_fails_and_comes_back),
     ("what_cannot_start_is_tried_again_with_a_back_off", kills::what_cannot_start_is_tried_again_with_a_back_off),
