@@ -149,7 +149,7 @@ const CALLS: &[(&str, &str, &str, &str)] = &[
     ("replace", "virtualmachines/m/stop", "nvm", "Conflict"),
     ("replace", "virtualmachines/m/restart", "nvm", "Conflict"),
     ("replace", "virtualmachineinstances/m/pause", "nvm", "NotFound"),
-    ("replace", "virtualmachines/m/migrate", "nvea", "Conflict"),
+    ("replace", "virtualmachines/m/migrate", "nvea", "NotFound"),
 ];
 
 /// Asks for it as a user; what the API server answers, in kubectl's word for it.

@@ -71,7 +71,7 @@ pub(crate) fn tools_of_others_follow_a_machine(cluster: &Cluster) {
     let told = watch.told();
     let events = column(&told, 0);
     assert!(events.first() == Some(&"ADDED") && events.last() == Some(&"DELETED"), "kubectl get --watch told:\n{told}");
-    assert!(in_order(&column(&told, 3), &["Scheduling", "Scheduled", "Running"]), "kubectl get --watch told:\n{told}");
+    assert!(in_order(&column(&told, 3), &["Pending", "Scheduled", "Running"]), "kubectl get --watch told:\n{told}");
 }
 
 /// Instances for which there is no node, and machines that are down.
