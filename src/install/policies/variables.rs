@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn a_configuration_is_decided_once() {
-        let settings = serde_json::json!({"developerConfiguration": {"featureGates": ["VSOCK"]}, "machineType": "pc's"});
+        let settings =
+            serde_json::json!({"developerConfiguration": {"featureGates": ["VSOCK"]}, "machineType": "pc's", "emulatedMachines": ["pc*"]});
         let all = decided(&ClusterConfig::new(&serde_json::from_value(settings).unwrap()));
         let of = |name: &str| all.iter().find(|variable| variable.name == name).map(|variable| variable.cel.as_str());
         assert_eq!(of("machine_types"), Some(r"{'amd64': 'pc\'s', 'arm64': 'pc\'s', 's390x': 'pc\'s'}"));
