@@ -7,6 +7,7 @@
 mod guest;
 mod hooks;
 mod inputs;
+mod lacks;
 mod operations;
 mod pod;
 mod run;
