@@ -57,6 +57,15 @@ pub(crate) struct Outside {
 pub(crate) struct Inside {
     /// Reads as ended when the outside is gone.
     pub(crate) lifeline: OwnedFd,
+    before: SigSet,
+}
+
+impl Inside {
+    /// Lets signals in, also those that have come since [`enter`]; to be called once they are handled. Process 1 of a PID
+    /// namespace loses every signal that it neither handles nor blocks.
+    pub(crate) fn let_signals_in(&self) -> io::Result<()> {
+        Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&self.before), None)?)
+    }
 }
 
 /// Makes the namespaces and forks. To be called while the process has one thread.
@@ -76,9 +85,8 @@ pub(crate) fn enter() -> Result<Side, SandboxError> {
         }
         ForkResult::Child => {
             drop(lifeline_outside);
-            step("unblock signals", sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None))?;
             furnish()?;
-            Ok(Side::Inside(Inside { lifeline: lifeline_inside }))
+            Ok(Side::Inside(Inside { lifeline: lifeline_inside, before }))
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::future::pending;
 use std::io;
 use std::net::TcpListener;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -77,7 +76,7 @@ pub(super) fn run(inside: Inside, launch: &Launch) -> Result<ExitCode, Refusal> 
         builder.enable_all().max_blocking_threads(4).thread_stack_size(512 << 10).thread_keep_alive(Duration::from_secs(1)).build();
     let result = match runtime {
         Ok(runtime) => {
-            let result = runtime.block_on(drive(inside.lifeline, launch, &report));
+            let result = runtime.block_on(drive(inside, launch, &report));
             // a thread may still wait for a key; it ends with the process
             runtime.shutdown_background();
             result
@@ -110,10 +109,10 @@ fn end_everything() {
     }
 }
 
-async fn drive(lifeline: OwnedFd, launch: &Launch, report: &Report) -> Result<Outcome, Refusal> {
+async fn drive(inside: Inside, launch: &Launch, report: &Report) -> Result<Outcome, Refusal> {
     let failed = |what: &'static str| move |e: io::Error| Refusal::failure(format!("Failed to {what}: {e}"));
     let children = Children::reap().map_err(failed("watch for children"))?;
-    let mut stops = Stops::new(lifeline).map_err(failed("watch for signals"))?;
+    let mut stops = Stops::new(inside).map_err(failed("watch for signals"))?;
     if let Some(why) = &launch.host.emulated {
         report.line(&format!("The guest is emulated, which is slow: {why}."));
     }
@@ -144,13 +143,14 @@ struct Stops {
 }
 
 impl Stops {
-    fn new(lifeline: OwnedFd) -> io::Result<Self> {
+    fn new(inside: Inside) -> io::Result<Self> {
         let (sender, signals) = mpsc::unbounded_channel();
         for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup(), SignalKind::quit()] {
             let (mut stream, sender) = (signal(kind)?, sender.clone());
             tokio::spawn(async move { while stream.recv().await.is_some() && sender.send(()).is_ok() {} });
         }
-        Ok(Self { signals, lifeline: Some(pipe::Receiver::from_owned_fd(lifeline)?) })
+        inside.let_signals_in()?;
+        Ok(Self { signals, lifeline: Some(pipe::Receiver::from_owned_fd(inside.lifeline)?) })
     }
 
     /// Waits for the next. Cancellation safe.
