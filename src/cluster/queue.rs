@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
 use super::Shutdown;
@@ -196,6 +197,9 @@ impl<T: Clone + Eq + Hash + Ord> Queue<T> {
         while let Some(item) = shutdown.unless(self.next()).await {
             pass(item.clone()).await;
             self.done(&item);
+            // A pass that has nothing to do waits for nothing; ten thousand of them in a row would keep the thread from
+            // everyone else, the lease included.
+            yield_now().await;
         }
     }
 }
@@ -262,7 +266,7 @@ mod tests {
             let queue = queue.clone();
             async move { queue.next().await }
         });
-        tokio::task::yield_now().await;
+        yield_now().await;
         queue.add_after(2, Duration::from_millis(1));
         assert_eq!(waits.await.ok(), Some(2));
     }
@@ -274,7 +278,7 @@ mod tests {
         (0..50).for_each(|item| queue.add(item));
         let worker = || {
             queue.work(&shutdown, async |item| {
-                tokio::task::yield_now().await;
+                yield_now().await;
                 let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
                 seen.push(item);
                 if seen.len() == 50 {
@@ -286,5 +290,26 @@ mod tests {
         let mut seen = seen.into_inner().unwrap_or_default();
         seen.sort_unstable();
         assert_eq!(seen, (0..50).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn others_have_their_turn_between_two_passes() {
+        let (queue, shutdown) = (Queue::default(), Shutdown::new());
+        (0..50).for_each(|item| queue.add(item));
+        let (passes, turns) = (Mutex::new(0), Mutex::new(Vec::new()));
+        let worker = queue.work(&shutdown, async |_| {
+            *passes.lock().unwrap() += 1;
+        });
+        let other = async {
+            while *passes.lock().unwrap() < 50 {
+                turns.lock().unwrap().push(*passes.lock().unwrap());
+                yield_now().await;
+            }
+            shutdown.ask();
+        };
+        tokio::join!(worker, other);
+        let turns = turns.into_inner().unwrap();
+        // who of the two comes first changes from turn to turn
+        assert!(turns.len() >= 49 && turns.windows(2).all(|next| next[1] - next[0] <= 2), "{turns:?}");
     }
 }
