@@ -91,7 +91,7 @@ pub(crate) fn run() -> ExitCode {
     });
     match cli.command {
         Command::Role(role) => {
-            linux::memory::few_arenas();
+            linux::memory::arenas(1);
             tracing::info!(version = env!("CARGO_PKG_VERSION"), "starting");
             roles::run(role)
         }

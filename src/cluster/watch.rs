@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use futures_util::future::join;
 use futures_util::{AsyncBufReadExt as _, TryStreamExt as _};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube::api::{ListParams, WatchParams};
@@ -276,20 +277,30 @@ async fn list<K: Object>(
         limit: Some(PAGE),
         ..ListParams::default()
     };
+    let ask = |params: &ListParams| {
+        let request = selection.request::<K>().list(params).map_err(kube::Error::BuildRequest);
+        async { cluster.client.request_text(request?).await }
+    };
     let mut listed = BTreeSet::new();
+    let mut text = ask(&params).await?;
     let version = loop {
-        let request = selection.request::<K>().list(&params).map_err(kube::Error::BuildRequest)?;
-        let page = Page::<K>::read(&cluster.client.request_text(request).await?)?;
-        for object in page.items {
-            listed.insert(Key::of(object.meta()));
-            if let Some(object) = store.put(object) {
-                told(Change { object: &object, gone: false });
+        let Page { metadata, items } = Page::<K>::read(&text)?;
+        let keep = async {
+            for object in items {
+                listed.insert(Key::of(object.meta()));
+                if let Some(object) = store.put(object) {
+                    told(Change { object: &object, gone: false });
+                }
             }
-        }
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => params.continue_token = Some(token),
-            None => break page.metadata.resource_version.unwrap_or_default(),
-        }
+        };
+        let Some(token) = metadata.continue_.filter(|token| !token.is_empty()) else {
+            keep.await;
+            break metadata.resource_version.unwrap_or_default();
+        };
+        params.continue_token = Some(token);
+        // The API server makes the next page while we keep this one: of the two, the first is polled first.
+        let (next, ()) = join(ask(&params), keep).await;
+        text = next?;
     };
     store.keep_only(&listed).iter().for_each(|object| told(Change { object, gone: true }));
     store.advance(version.parse().unwrap_or(0));

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use nix::libc;
 
-/// Keeps the allocator from making an arena for every thread; to be called before the first thread.
-pub(crate) fn few_arenas() {
+/// Keeps the allocator from making an arena for every thread; to be called before the first thread. More than one takes
+/// more memory, but threads that are busy at the same time do not wait for each other.
+pub(crate) fn arenas(at_most: u8) {
     // SAFETY: the call only sets a parameter of the allocator
-    unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    unsafe { libc::mallopt(libc::M_ARENA_MAX, at_most.into()) };
 }
 
 /// Gives back now and then what is not needed any more, for as long as the runtime lives.

@@ -100,7 +100,9 @@ impl Controller {
 
 /// Runs the role until it is asked to stop.
 pub(crate) fn run(args: &Args) -> ExitCode {
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+    const THREADS: u8 = 2;
+    crate::linux::memory::arenas(THREADS);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS.into()).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             tracing::error!("start the threads: {error}");
