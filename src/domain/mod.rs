@@ -13,6 +13,7 @@
 //!
 //! Upstream: `pkg/virt-launcher/virtwrap/converter`.
 
+pub mod age;
 mod arch;
 mod clock;
 mod cpu;

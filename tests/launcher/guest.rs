@@ -82,6 +82,7 @@ pub(crate) struct Launcher {
     printed: Arc<Mutex<Vec<u8>>>,
     told: Arc<Mutex<Vec<u8>>>,
     read: usize,
+    commands: u32,
 }
 
 fn command(scratch: &Folder, arguments: &[String]) -> Command {
@@ -129,7 +130,7 @@ impl Launcher {
             .expect("the launcher starts");
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take().expect("its output"), child.stderr.take().expect("its errors"));
-        Self { child, stdin, printed: collect(stdout), told: collect(stderr), read: 0 }
+        Self { child, stdin, printed: collect(stdout), told: collect(stderr), read: 0, commands: 0 }
     }
 
     pub(crate) fn pid(&self) -> i32 {
@@ -195,6 +196,24 @@ impl Launcher {
     pub(crate) fn ask(&mut self, line: &str, answer: &str) {
         self.type_line(line);
         self.wait_for(answer, BOOT);
+    }
+
+    /// After a login: has the shell run what [`Self::run`] says, without a prompt and without an echo.
+    pub(crate) fn listen(&mut self) {
+        self.type_line(r#"stty -echo; while read -r _n _c; do echo "<$_n"; eval "$_c" 2>&1; echo "$_n>"; done"#);
+    }
+
+    /// Runs a command in a shell that listens; returns what it prints.
+    pub(crate) fn run(&mut self, command: &str) -> String {
+        self.commands += 1;
+        let number = self.commands;
+        self.type_line(&format!("{number} {command}"));
+        self.wait_for(&format!("<{number}\r\n"), BOOT);
+        let begin = self.read;
+        let end = format!("{number}>\r\n");
+        self.wait_for(&end, BOOT);
+        let printed = self.printed.lock().expect("the output");
+        String::from_utf8_lossy(printed.get(begin..self.read - end.len()).unwrap_or_default()).trim().to_owned()
     }
 
     pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {

@@ -28,6 +28,8 @@ fn what_the_host_lacks_is_said_with_its_field_and_nothing_is_started() {
         ("huge", huge, "spec.domain.memory.hugepages.pageSize: the guest needs 524288 free pages of 2Mi"),
         ("odd", odd, "spec.domain.memory.hugepages.pageSize: this machine has no pages of 32Mi"),
     ];
+    let features = "    features: {hyperv: {vpindex: {}}}\n";
+    cases.push(("index", small(features, "", ""), "spec.domain.features.hyperv.vpindex: an emulated guest"));
     if !std::path::Path::new("/dev/vhost-vsock").exists() {
         let vsock = small("", "      autoattachVSOCK: true\n", "");
         cases.push(("vsock", vsock, "spec.domain.devices.autoattachVSOCK: /dev/vhost-vsock cannot be opened"));
@@ -36,7 +38,7 @@ fn what_the_host_lacks_is_said_with_its_field_and_nothing_is_started() {
     let gates = files.write("gates.yaml", gates).display().to_string();
     for (name, text, wanted) in cases {
         let vmi = files.write(name, &text).display().to_string();
-        let output = refused(&scratch, &["--vmi".to_owned(), vmi, "--kubevirt".to_owned(), gates.clone()]);
+        let output = refused(&scratch, &["--vmi".to_owned(), vmi, "--kubevirt".to_owned(), gates.clone(), "--accelerator=tcg".to_owned()]);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!((output.status.code(), told.contains(wanted)), (Some(3), true), "{name}: {told}");
         assert_eq!(scratch.list(), Vec::<String>::new(), "nothing was started");

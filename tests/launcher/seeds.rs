@@ -68,7 +68,7 @@ spec:
           - {{name: empty, disk: {{bus: virtio}}, serial: EMPTY}}
           - {{name: settings, disk: {{bus: sata}}, serial: SETTINGS}}
           - {{name: keys, disk: {{bus: virtio}}}}
-          interfaces: [{{name: default, masquerade: {{}}}}]
+          interfaces: [{{name: default, macAddress: "02:00:00:00:00:07", masquerade: {{}}}}]
       networks: [{{name: default, pod: {{}}}}]
       accessCredentials:
       - sshPublicKey:
@@ -76,7 +76,7 @@ spec:
           propagationMethod: {{noCloud: {{}}}}
       volumes:
       - {{name: root, containerDisk: {{image: guest}}}}
-      - {{name: seed, cloudInitNoCloud: {{secretRef: {{name: seed}}}}}}
+      - {{name: seed, cloudInitNoCloud: {{secretRef: {{name: seed}}, networkDataSecretRef: {{name: seed}}}}}}
       - {{name: empty, emptyDisk: {{capacity: 64Mi}}}}
       - {{name: settings, configMap: {{name: settings, volumeLabel: settings}}}}
       - {{name: keys, secret: {{secretName: key}}}}
@@ -96,6 +96,10 @@ stringData:
       users:
       - {{name: root, password: opensesame, type: text}}
     disable_root: false
+  networkdata: |
+    version: 2
+    ethernets:
+      card: {{match: {{macaddress: "02:00:00:00:00:07"}}, set-name: named0, dhcp4: true, addresses: [192.0.2.7/24]}}
 ---
 apiVersion: v1
 kind: Secret
@@ -130,6 +134,11 @@ fn takes_its_seed(guest: &str, memory: &str, cores: u32, boot: Duration) {
     assert_eq!(sizes, (64 << 11).to_string(), "the empty disk has its size, in sectors");
     let settings = ssh(port, &id, "root", "mkdir -p /mnt && mount -o ro /dev/sda /mnt && cat /mnt/app.conf", BOOT);
     assert_eq!(settings, "answer=42");
+    if guest == "debian" {
+        // tiny reads no network data, and says so
+        let addresses = ssh(port, &id, "root", "ip -4 -o address show named0", BOOT);
+        assert!(addresses.contains("192.0.2.7/24") && addresses.contains("10.0.2.15/24"), "{addresses}");
+    }
     launcher.type_line("");
     launcher.log_in("root", "opensesame");
     launcher.ask("echo user-is-$(id -un)", "user-is-root");

@@ -53,7 +53,6 @@ pub(super) fn look(machine: &Machine, args: &Args) -> Result<Host, Refusal> {
         need(None, "The UEFI firmware, which spec.domain.firmware.bootloader.efi needs,", "ovmf", "edk2-ovmf");
     }
     drop(qemu);
-    missing.extend(lacks::look(machine));
     let emulated = match args.accelerator {
         Accelerator::Tcg => Some("as asked".to_owned()),
         Accelerator::Auto => kvm::usable().err(),
@@ -64,6 +63,7 @@ pub(super) fn look(machine: &Machine, args: &Args) -> Result<Host, Refusal> {
             None
         }
     };
+    missing.extend(lacks::look(machine, emulated.is_some()));
     if missing.is_empty() { Ok(Host { daemon, qemu_img, emulated }) } else { Err(Refusal::host(missing)) }
 }
 

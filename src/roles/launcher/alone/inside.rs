@@ -185,6 +185,8 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
     let libvirt = async {
         let daemon = Daemon::start(&launch.host.daemon, Layout::under(folder), children).await.map_err(Refusal::failure)?;
         let connection = Connection::open(&daemon.socket).await.map_err(|e| Refusal::failure(format!("{e}\n{}", daemon.log())))?;
+        let version = connection.version().await.map_err(Refusal::failure)?;
+        domain::age::check(&machine.vmi, version).map_err(|e| Refusal::host(vec![machine.at(&e.field, &e.fault.to_string())]))?;
         Ok::<_, Refusal>((daemon, connection))
     };
     let disks = async {

@@ -13,8 +13,8 @@ const VSOCK: &str = "/dev/vhost-vsock";
 const KIB: i128 = 1 << 10;
 
 /// A sentence for everything that is missing.
-pub(super) fn look(machine: &Machine) -> Vec<String> {
-    [huge_pages(machine, Path::new(HUGE_PAGES)), secure_boot(machine), vsock(machine)]
+pub(super) fn look(machine: &Machine, emulated: bool) -> Vec<String> {
+    [huge_pages(machine, Path::new(HUGE_PAGES)), secure_boot(machine), vsock(machine), vp_index(machine, emulated)]
         .into_iter()
         .flatten()
         .chain(host_disks(machine))
@@ -73,6 +73,15 @@ fn vsock(machine: &Machine) -> Option<String> {
     let message =
         format!("{VSOCK} cannot be opened ({error}); load the module vhost_vsock, whose kernel must have it, or set the field to false");
     Some(machine.at("spec.domain.devices.autoattachVSOCK", &message))
+}
+
+/// The one feature of Hyper-V that QEMU's emulator refuses; the others it passes over.
+fn vp_index(machine: &Machine, emulated: bool) -> Option<String> {
+    let feature = machine.vmi.spec.domain.features.as_ref()?.hyperv.as_ref()?.vpindex.as_ref()?;
+    (emulated && feature.enabled != Some(false)).then(|| {
+        let message = "an emulated guest has no such processor index; use a machine with KVM, or leave the feature out";
+        machine.at("spec.domain.features.hyperv.vpindex", message)
+    })
 }
 
 /// The folders of host disks that are to be made.
