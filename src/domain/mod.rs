@@ -15,6 +15,7 @@
 
 pub mod age;
 mod arch;
+pub mod blame;
 mod clock;
 mod cpu;
 mod dedicated;

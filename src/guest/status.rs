@@ -247,6 +247,16 @@ pub struct Fault {
     pub field: Option<String>,
 }
 
+impl Fault {
+    /// What is told to people: the message, and the field before it if it does not name it itself.
+    pub fn sentence(&self) -> String {
+        match &self.field {
+            Some(field) if !self.message.contains(field.as_str()) => format!("{field}: {}", self.message),
+            _ => self.message.clone(),
+        }
+    }
+}
+
 /// The kinds of faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FaultReason {

@@ -4,6 +4,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test that cannot go on fails
 
+mod debian;
 mod guest;
 mod hooks;
 mod inputs;
@@ -16,3 +17,4 @@ mod screen;
 mod seeds;
 mod sidecar;
 mod traces;
+mod words;

@@ -10,16 +10,16 @@ use crate::guest::BOOT;
 use crate::pod::{Pod, SOON, login, order, read_until, root, type_line};
 
 const MIB: u64 = 1 << 20;
-const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHRoaXMgaXMgbm8ga2V5IG9mIGFueWJvZHkgYXQgYWxs me@here";
+pub(crate) const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHRoaXMgaXMgbm8ga2V5IG9mIGFueWJvZHkgYXQgYWxs me@here";
 
 /// A program in the guest, and what it prints.
-fn run(pod: &Pod, script: &str) -> String {
+pub(crate) fn run(pod: &Pod, script: &str) -> String {
     let (status, said) = pod.ask("POST", "/v1/exec", &json!({"command": "sh", "args": ["-c", script], "timeoutSeconds": 60}));
     assert_eq!((status, &said["exitCode"]), (200, &json!(0)), "{script}: {said}");
     said["stdout"].as_str().expect("a text").trim().to_owned()
 }
 
-fn secret(name: &str) -> Value {
+pub(crate) fn secret(name: &str) -> Value {
     json!({"secret": {"secretName": name}})
 }
 

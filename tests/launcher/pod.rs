@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::guest::{BOOT, Folder, binary, folder, repository};
 
 const UID: &str = "0d3f0d3e-0024-4a4e-9b0a-00000000000a";
-const MAC: &str = "02:00:00:00:00:01";
+pub(crate) const MAC: &str = "02:00:00:00:00:01";
 /// How long what is quick may take when the machine is busy.
 pub(crate) const SOON: Duration = Duration::from_secs(30);
 
@@ -28,7 +28,7 @@ pub(crate) struct Pod {
 
 impl Pod {
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        Self::begin(Folder::new(), 0, arguments)
+        Self::begin(Folder::new(), "tiny", 0, arguments)
     }
 
     /// With hook sidecars, which serve in the folder that they are given.
@@ -37,24 +37,29 @@ impl Pod {
         fs::create_dir(folder.0.join("hooks")).expect("a folder");
         serve(&folder.0);
         // long enough for sidecars that are there already
-        Self::begin(folder, count, &["--qemu-timeout", "10s"])
+        Self::begin(folder, "tiny", count, &["--qemu-timeout", "10s"])
     }
 
     /// With what kubelet and handler have put into `/run/kubevirt-private`.
     pub(crate) fn with_private(fill: impl FnOnce(&Path)) -> Self {
+        Self::of("tiny", fill)
+    }
+
+    /// The same, for another guest.
+    pub(crate) fn of(guest: &str, fill: impl FnOnce(&Path)) -> Self {
         let folder = Folder::new();
         let private = folder.0.join("private");
         fs::create_dir(&private).expect("a folder");
         fill(&private);
-        Self::begin(folder, 0, &[])
+        Self::begin(folder, guest, 0, &[])
     }
 
     pub(crate) fn private(&self) -> PathBuf {
         self.folder.0.join("private")
     }
 
-    fn begin(scratch: Folder, hooks: u32, arguments: &[&str]) -> Self {
-        let image = folder("tiny").join("tiny.qcow2");
+    fn begin(scratch: Folder, guest: &str, hooks: u32, arguments: &[&str]) -> Self {
+        let image = folder(guest).join(format!("{guest}.qcow2"));
         let log = fs::File::create(scratch.0.join("log")).expect("a log");
         let mut command = Command::new("unshare");
         command.args(["--mount", "--pid", "--net", "--uts", "--fork", "--mount-proc"]).arg(repository("tests/launcher/pod.sh"));

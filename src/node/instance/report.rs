@@ -79,7 +79,7 @@ fn tell_ready(told: &mut VirtualMachineInstance, now: Timestamp) {
 
 /// What is said when the guest could not be started.
 pub fn failure_event(fault: &Fault) -> Event {
-    Event { warning: true, reason: "SyncFailed", message: fault.message.clone() }
+    Event { warning: true, reason: "SyncFailed", message: fault.sentence() }
 }
 
 fn phase_event(phase: &Phase, fault: Option<&Fault>) -> Option<Event> {
@@ -88,7 +88,7 @@ fn phase_event(phase: &Phase, fault: Option<&Fault>) -> Option<Event> {
         Phase::Running => said(false, "Started", "the guest was started".to_owned()),
         Phase::Succeeded => said(false, "Stopped", "the guest has powered off".to_owned()),
         Phase::Failed => {
-            let why = fault.map_or_else(|| "it did not power off within its grace period".to_owned(), |f| f.message.clone());
+            let why = fault.map_or_else(|| "it did not power off within its grace period".to_owned(), Fault::sentence);
             said(true, "Stopped", format!("the guest has failed: {why}"))
         }
         _ => None,
@@ -140,15 +140,11 @@ fn tell_fault(told: &mut VirtualMachineInstance, fault: Option<&Fault>, now: Tim
     let Some(fault) = fault else {
         return conditions::remove(conditions, &Kind::Synchronized);
     };
-    let message = match &fault.field {
-        Some(field) if !fault.message.contains(field.as_str()) => format!("{field}: {}", fault.message),
-        _ => fault.message.clone(),
-    };
     let condition = Condition {
         type_: Kind::Synchronized,
         status: "False".to_owned(),
         reason: fault.reason.as_str().to_owned(),
-        message,
+        message: fault.sentence(),
         last_transition_time: Some(Time(now)),
         ..Condition::default()
     };

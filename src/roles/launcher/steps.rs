@@ -11,7 +11,7 @@ use crate::libvirt::{Domain, Lifecycle, Stopped};
 /// How long QEMU may take to end once it was told to.
 pub(super) const END: Duration = Duration::from_secs(10);
 /// How long nothing must have happened before memory is given back.
-const QUIET: Duration = Duration::from_secs(2);
+const QUIET: Duration = Duration::from_millis(500);
 /// How often it is given back whatever happens: what streams and requests need is not seen.
 const AGAIN: Duration = Duration::from_secs(60);
 
@@ -91,11 +91,11 @@ mod tests {
         let mut calm = Calm::new(second(5));
         assert_eq!(calm.wait(second(5)), QUIET);
         calm.stirred(second(6));
-        assert_eq!((calm.wait(second(6)), calm.wait(second(9))), (QUIET, Duration::ZERO));
+        assert_eq!((calm.wait(second(6)), calm.wait(second(7))), (QUIET, Duration::ZERO));
         calm.gave(second(9));
         assert_eq!(calm.wait(second(10)), second(59), "nothing has happened since");
         calm.stirred(second(20));
-        assert_eq!(calm.wait(second(21)), second(1));
+        assert_eq!(calm.wait(second(20)), QUIET);
         // without an end of what happens it is not put off for ever
         for now in 21..70 {
             calm.stirred(second(now));

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use kubevirt_rs::domain;
+use kubevirt_rs::domain::blame::blame;
 use kubevirt_rs::guest::{Action, End, Guest, Input, Outcome, Reason, grace_period};
 use kubevirt_rs::storage;
 use nix::sys::signal::{Signal, kill};
@@ -27,7 +28,7 @@ use super::ports::Ports;
 use super::report::Report;
 use super::screen;
 use super::state::State;
-use crate::libvirt::{Connection, Daemon, Domain, Event, Layout, Lifecycle};
+use crate::libvirt::{Connection, Daemon, Domain, Event, Layout, LibvirtError, Lifecycle};
 use crate::linux::children::Children;
 use crate::linux::sandbox::Inside;
 use crate::linux::scratch::Scratch;
@@ -55,17 +56,14 @@ pub(super) fn dry_run(machine: &Machine, sources: &Sources, args: &Args) -> Resu
         Accelerator::Tcg => true,
     };
     let facts = host::facts(machine, emulated, "/tmp/kubevirt-rs", sources.foresee(machine));
-    convert(machine, &facts)
+    Ok(convert(machine, &facts)?.to_xml())
 }
 
-fn convert(machine: &Machine, facts: &domain::Facts) -> Result<String, Refusal> {
-    match domain::convert(&machine.vmi, facts) {
-        Ok(domain) => Ok(domain.to_xml()),
-        Err(e) => {
-            let lines = vec![machine.at(&e.field, &e.fault.to_string())];
-            Err(if e.depends_on_host() { Refusal::host(lines) } else { Refusal::object(lines) })
-        }
-    }
+fn convert(machine: &Machine, facts: &domain::Facts) -> Result<domain::Domain, Refusal> {
+    domain::convert(&machine.vmi, facts).map_err(|e| {
+        let lines = vec![machine.at(&e.field, &e.fault.to_string())];
+        if e.depends_on_host() { Refusal::host(lines) } else { Refusal::object(lines) }
+    })
 }
 
 /// Runs the guest to its end, and leaves nothing behind.
@@ -211,13 +209,15 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
     }
 
     report.passing(&format!("Starting {}", machine.name()));
-    let xml = convert(machine, &facts)?;
+    let planned = convert(machine, &facts)?;
     let mut events = connection.events().map_err(Refusal::failure)?;
     let name = format!("{}_{}", machine.vmi.metadata.namespace.as_deref().unwrap_or("default"), machine.name());
-    let domain = connection.define(xml).await.map_err(Refusal::failure)?;
-    let with_last_words = |e: crate::libvirt::LibvirtError, daemon: &Daemon| {
-        Refusal::failure(format!("{e}\n{}", daemon.qemu_log(&name)).trim_end().to_owned())
+    let refused = |said: &str| match blame(said, &machine.vmi, &planned) {
+        Some(blame) => Refusal::failure(machine.at(&blame.field, &format!("{}; {}", said.trim_end(), blame.right))),
+        None => Refusal::failure(said.trim_end().to_owned()),
     };
+    let domain = connection.define(planned.to_xml()).await.map_err(|e| refused(&e.to_string()))?;
+    let with_last_words = |e: LibvirtError, daemon: &Daemon| refused(&format!("{e}\n{}", daemon.qemu_log(&name)));
     domain.start_paused().await.map_err(|e| with_last_words(e, &daemon))?;
     forward(launch, &domain).await?;
     if let Some(listener) = &launch.screen {

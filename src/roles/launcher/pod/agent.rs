@@ -18,9 +18,17 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Asks again and again; dropping it ends that.
 pub(super) struct Poller(JoinHandle<()>);
 
+/// What is told of a round of questions.
+pub(super) enum Round {
+    /// The agent has said something new.
+    News(Box<Agent>),
+    /// It has said what it said before.
+    Same,
+}
+
 impl Poller {
-    /// Begins to ask. What the agent has said so far is `known`; every change is sent.
-    pub(super) fn begin(domain: Domain, known: Agent, told: mpsc::UnboundedSender<Agent>) -> Self {
+    /// Begins to ask. What the agent has said so far is `known`; every round is told.
+    pub(super) fn begin(domain: Domain, known: Agent, told: mpsc::UnboundedSender<Round>) -> Self {
         Self(tokio::spawn(ask(domain, known, told)))
     }
 }
@@ -31,7 +39,7 @@ impl Drop for Poller {
     }
 }
 
-async fn ask(domain: Domain, mut known: Agent, told: mpsc::UnboundedSender<Agent>) {
+async fn ask(domain: Domain, mut known: Agent, told: mpsc::UnboundedSender<Round>) {
     let begin = Instant::now();
     let mut schedule = Schedule::new(&Intervals::default(), Duration::ZERO);
     while let Some(at) = schedule.wake() {
@@ -44,7 +52,8 @@ async fn ask(domain: Domain, mut known: Agent, told: mpsc::UnboundedSender<Agent
                 Err(error) => tracing::debug!(%error, ?question, "The guest agent gave no answer"),
             }
         }
-        if changed && told.send(known.clone()).is_err() {
+        let round = if changed { Round::News(Box::new(known.clone())) } else { Round::Same };
+        if told.send(round).is_err() {
             return;
         }
     }

@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, sleep_until};
 
-use super::agent::{self, Poller};
+use super::agent::{self, Poller, Round};
 use super::board::Board;
 use super::credentials::Keeper;
 use super::growth::Growth;
@@ -204,8 +204,8 @@ struct Watch<'a> {
     keeper: Option<Keeper>,
     /// Makes disks larger for the guest when they are.
     _growth: Growth,
-    told: mpsc::UnboundedSender<Agent>,
-    answers: mpsc::UnboundedReceiver<Agent>,
+    told: mpsc::UnboundedSender<Round>,
+    answers: mpsc::UnboundedReceiver<Round>,
     /// Thaws file systems that were left frozen.
     thaw: Option<tokio::task::AbortHandle>,
 }
@@ -240,7 +240,7 @@ impl<'a> Watch<'a> {
         requests: &mut mpsc::Receiver<Request>,
         stops: &mut mpsc::UnboundedReceiver<()>,
     ) -> Outcome {
-        // from here on little happens, and little of the program is needed; what asks the agent is needed now and then
+        // from here on little happens, and little of the program is needed: mostly what asks the agent, for an instant
         let mut calm = Calm::new(self.begin.elapsed());
         loop {
             let now = self.begin.elapsed();
@@ -260,8 +260,10 @@ impl<'a> Watch<'a> {
                     Some(event) => self.event(event).await,
                     None => Some(Input::Ended(End::Failed)),
                 },
-                Some(agent) = self.answers.recv() => {
-                    self.agent_says(Some(agent));
+                Some(round) = self.answers.recv() => {
+                    if let Round::News(agent) = round {
+                        self.agent_says(Some(*agent));
+                    }
                     None
                 }
                 status = libvirt.daemon.ended() => {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use kubevirt_rs::api::v1::{StartStrategy, VirtualMachineInstance};
+use kubevirt_rs::domain::blame::blame;
 use kubevirt_rs::domain::facts::Paths;
 use kubevirt_rs::guest::live;
 use kubevirt_rs::guest::order::Order;
@@ -100,10 +101,12 @@ pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, chil
         files::private_dir(Path::new(&folder)).map_err(|e| fault(FaultReason::Failed, format!("Failed to make {folder}: {e}")))?;
     }
 
-    let domain = domain::convert(vmi, &facts).map_err(|e| {
+    let cannot_be = |e: domain::ConvertError| {
         let reason = if e.depends_on_host() { FaultReason::NodeLacks } else { FaultReason::InvalidInstance };
         Fault { field: Some(e.field), ..fault(reason, e.fault) }
-    })?;
+    };
+    domain::age::check(vmi, libvirt.version).map_err(cannot_be)?;
+    let planned = domain::convert(vmi, &facts).map_err(cannot_be)?;
     let log = facts.serial_console_log.then(|| PathBuf::from(facts.paths.serial_log(&uid)));
     if let Some(log) = &log {
         // it is there before the guest is, for the container that prints it
@@ -113,12 +116,17 @@ pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, chil
 
     let name = domain_name(vmi);
     let events = libvirt.connection.events().map_err(|e| fault(FaultReason::LibvirtFailed, e))?;
-    let xml = hooks.on_define_domain(domain.to_xml(), vmi).await?;
+    let refused = |reason: FaultReason, said: String| {
+        let blame = blame(&said, vmi, &planned);
+        let right = blame.as_ref().map(|blame| format!("; {}", blame.right)).unwrap_or_default();
+        Fault { field: blame.map(|blame| blame.field), ..fault(reason, format!("{}{right}", said.trim_end())) }
+    };
+    let xml = hooks.on_define_domain(planned.to_xml(), vmi).await?;
     let domain = libvirt.connection.define(xml).await.map_err(|e| match &hooks.changers()[..] {
-        [] => fault(FaultReason::LibvirtFailed, e),
+        [] => refused(FaultReason::LibvirtFailed, e.to_string()),
         changers => hooks::failed(format!("{e}; the domain is as the hook sidecars in {} have left it", changers.join(", "))),
     })?;
-    let last_words = |e: LibvirtError| fault(FaultReason::QemuFailed, format!("{e}\n{}", libvirt.daemon.qemu_log(&name)).trim_end());
+    let last_words = |e: LibvirtError| refused(FaultReason::QemuFailed, format!("{e}\n{}", libvirt.daemon.qemu_log(&name)));
     domain.start_paused().await.map_err(last_words)?;
     let opened = open(&facts.paths, vmi, &uid, log).await;
     let doors = match opened {
