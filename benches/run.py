@@ -3,8 +3,8 @@
 
     benches/run.py [--minutes N] [PART …]
 
-N: how long the guest runs for the memory figure (default 1; an hour shows growth). PART: program, crate, codec,
-decisions, reviews, start or memory; all of them unless told.
+N: how long the guests of the memory figures run (default 1; an hour shows growth). PART: program, crate, codec,
+decisions, reviews, start, memory or polling (which needs root); all of them unless told.
 
 KUBEVIRT_RS names the binary, which should be the release build. Where a figure has two sides, both are measured in
 this run and the ratio or difference is printed, since machines are noisy.
@@ -18,6 +18,8 @@ import signal
 import subprocess
 import tempfile
 import time
+
+import overhead
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = os.environ.get("KUBEVIRT_RS", str(ROOT / "target/kubevirt-rs"))
@@ -257,6 +259,29 @@ def memory_figures(image, minutes):
     launcher.stop()
 
 
+def polling_figures(minutes):
+    """Process 1 of a pod whose guest's agent is asked again and again, looked at twice a second."""
+    pod = overhead.Pod()
+    try:
+        pod.ask("PUT", "/v1/instance", overhead.order(1))
+        limit = time.monotonic() + overhead.BOOT
+        while not (json.loads(pod.ask("GET", "/v1/domain")).get("agent") or {}).get("os", {}).get("id"):
+            assert time.monotonic() < limit, "the guest's agent has not answered"
+            time.sleep(1)
+        looks = []
+        while len(looks) < max(2, minutes * 120):
+            time.sleep(0.5)
+            looks.append((memory(pod.first), memory(pod.first, "RssAnon")))
+    finally:
+        pod.stop()
+    a_minute = 120
+    for when, part in (("in the first minute", looks[:a_minute]), (f"in the last of {minutes:g} min", looks[-a_minute:])):
+        resident = [rss for rss, _ in part]
+        say(f"process 1 of a pod, the agent polled, resident {when}: mean", f"{sum(resident) / len(resident):.1f} MB", "at most 10 MB")
+        say("    at most", f"{max(resident):.1f} MB", "")
+        say("    its own of that, at most", f"{max(own for _, own in part):.1f} MB", "no growth")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=1)
@@ -270,6 +295,7 @@ def main():
         "reviews": reviews_figures,
         "start": lambda: start_figures(tiny()),
         "memory": lambda: memory_figures(tiny(), arguments.minutes),
+        "polling": lambda: polling_figures(arguments.minutes),
     }
     unknown = set(arguments.parts) - parts.keys()
     if unknown:
