@@ -28,13 +28,12 @@ enum Field {
     Volume,
 }
 
+const IN_USE: &str = "another process uses the disk: end it, or mark the disk `shareable` in all guests that share it";
+
 /// The first that fits is taken.
-const KNOWN: [Known; 13] = [
-    Known {
-        words: &["Failed to get", "lock"],
-        field: Field::Volume,
-        right: "another process uses the disk: end it, or mark the disk `shareable` in all guests that share it",
-    },
+const KNOWN: [Known; 15] = [
+    Known { words: &["Failed to get", "lock"], field: Field::Volume, right: IN_USE },
+    Known { words: &["Failed to lock byte"], field: Field::Volume, right: IN_USE },
     Known {
         words: &["does not support machine type"],
         field: Field::Is("spec.domain.machine.type"),
@@ -71,6 +70,11 @@ const KNOWN: [Known; 13] = [
         right: "the node has not so much memory left: give the guest less, or raise the limit of its pod",
     },
     Known {
+        words: &["Address space limit"],
+        field: Field::Is("spec.domain.memory.guest"),
+        right: "that is more than the guest's processor can address: give the guest less, and `maxGuest` too",
+    },
+    Known {
         words: &["vhost-vsock", "Address already in use"],
         field: Field::Is("spec.domain.devices.autoattachVSOCK"),
         right: "another guest on the node has the same context id: start the guest anew, it gets another one",
@@ -85,16 +89,8 @@ const KNOWN: [Known; 13] = [
         field: Field::Volume,
         right: "the disk is not where it should be: look whether its claim still has it",
     },
-    Known {
-        words: &["mage is not in", "format"],
-        field: Field::Volume,
-        right: "the disk holds another format than it says it does",
-    },
-    Known {
-        words: &["Could not open"],
-        field: Field::Volume,
-        right: "the disk cannot be read",
-    },
+    Known { words: &["mage is not in", "format"], field: Field::Volume, right: "the disk holds another format than it says it does" },
+    Known { words: &["Could not open"], field: Field::Volume, right: "the disk cannot be read" },
 ];
 
 /// Whose fault a refusal is, if that can be said.
@@ -109,7 +105,7 @@ pub fn blame(said: &str, vmi: &VirtualMachineInstance, domain: &Domain) -> Optio
     })
 }
 
-/// The volume of the disk that somebody speaks of.
+/// The volume of the disk that somebody speaks of, by its file or by its name in libvirt.
 fn volume(said: &str, vmi: &VirtualMachineInstance, domain: &Domain) -> Option<String> {
     let layers = domain.devices.disks.iter().flat_map(|disk| {
         let below = disk.backing_store.as_ref().map(|store| &store.source);
@@ -117,7 +113,9 @@ fn volume(said: &str, vmi: &VirtualMachineInstance, domain: &Domain) -> Option<S
         all.filter_map(|source| Some((disk.alias.as_deref()?, source.path()?)))
     });
     // one path may begin like another
-    let (name, _) = layers.filter(|(_, path)| said.contains(path)).max_by_key(|(_, path)| path.len())?;
+    let by_path = layers.filter(|(_, path)| said.contains(path)).max_by_key(|(_, path)| path.len()).map(|(name, _)| name);
+    let names = || domain.devices.disks.iter().filter_map(|disk| disk.alias.as_deref());
+    let name = by_path.or_else(|| names().find(|name| said.contains(&format!("\"ua-{name}\""))))?;
     let at = vmi.spec.volumes.iter().position(|volume| volume.name == name)?;
     Some(format!("spec.volumes[{at}]"))
 }
@@ -145,15 +143,14 @@ mod tests {
             (format!("Failed to get shared \"write\" lock\nIs another process using the image [{}]?", path(1)), Some("spec.volumes[1]")),
             (format!("Could not open '{}': Permission denied", path(1)), Some("spec.volumes[1]")),
             (format!("Could not open '{}': Image is not in qcow2 format", path(0)), Some("spec.volumes[0]")),
+            ("-device {\"id\":\"ua-data-2\"}: Failed to lock byte 100".to_owned(), Some("spec.volumes[1]")),
             ("Could not open '/somewhere/else': Permission denied".to_owned(), None),
             ("unsupported configuration: Emulator '/q' does not support machine type 'x'".to_owned(), Some("spec.domain.machine.type")),
             ("internal error: Unknown CPU model Z80".to_owned(), Some("spec.domain.cpu.model")),
             ("cannot set up guest memory 'pc.ram': Cannot allocate memory".to_owned(), Some("spec.domain.memory.guest")),
-            (
-                "unable to map backing store for guest RAM: Cannot allocate memory".to_owned(),
-                Some("spec.domain.memory.hugepages"),
-            ),
+            ("unable to map backing store for guest RAM: Cannot allocate memory".to_owned(), Some("spec.domain.memory.hugepages")),
             ("guest CPU doesn't match specification: missing features: svm".to_owned(), Some("spec.domain.cpu")),
+            ("Address space limit 0xff < 0xfff phys-bits too low (8)".to_owned(), Some("spec.domain.memory.guest")),
             ("something that nobody has foreseen".to_owned(), None),
         ] {
             assert_eq!(blame(&said, &vmi, &domain).map(|blame| blame.field).as_deref(), field, "{said}");

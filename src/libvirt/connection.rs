@@ -9,7 +9,8 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use virt::sys;
 
-use super::{Event, events, state};
+use super::events::{self, Event, Listener};
+use super::state;
 
 /// Why a call of libvirt failed.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -26,10 +27,6 @@ impl LibvirtError {
     pub(super) fn new(action: &'static str, error: &virt::error::Error) -> Self {
         let is_unanswered = error.code() == virt::error::ErrorNumber::AgentUnresponsive;
         Self { action, message: error.message().to_owned(), is_unanswered }
-    }
-
-    pub(super) fn last(action: &'static str) -> Self {
-        Self::new(action, &virt::error::Error::last_error())
     }
 
     pub(super) fn other(action: &'static str, message: String) -> Self {
@@ -63,6 +60,7 @@ pub(crate) struct Kind {
 #[derive(Clone)]
 pub(crate) struct Connection {
     inner: Arc<virt::connect::Connect>,
+    listener: Listener,
 }
 
 impl Connection {
@@ -70,8 +68,14 @@ impl Connection {
     pub(crate) async fn open(socket: &Path) -> Result<Self, LibvirtError> {
         events::start_loop()?;
         let uri = format!("qemu+unix:///session?socket={}", socket.display());
-        let inner = blocking("connect to libvirt", move || virt::connect::Connect::open(Some(&uri))).await?;
-        Ok(Self { inner: Arc::new(inner) })
+        let listener = Listener::default();
+        let told = listener.clone();
+        let open = move || {
+            let connection = virt::connect::Connect::open(Some(&uri))?;
+            events::register(&connection, &told)?;
+            Ok(connection)
+        };
+        Ok(Self { inner: Arc::new(blocking("connect to libvirt", open).await?), listener })
     }
 
     /// The version of the daemon: millions for the major, thousands for the minor part.
@@ -138,9 +142,9 @@ impl Connection {
         });
     }
 
-    /// What happens to every domain from now on.
-    pub(crate) fn events(&self) -> Result<mpsc::UnboundedReceiver<Event>, LibvirtError> {
-        events::register(&self.inner)
+    /// What happens to every domain from now on; who asked before is told nothing any more.
+    pub(crate) fn events(&self) -> mpsc::UnboundedReceiver<Event> {
+        self.listener.listen()
     }
 
     /// Defines a domain.

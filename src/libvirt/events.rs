@@ -1,7 +1,7 @@
 //! What libvirt tells of a domain.
 
 use std::os::raw::{c_int, c_void};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::mpsc;
 use virt::sys;
@@ -94,9 +94,29 @@ fn quiet() {
 /// What the two numbers of an event mean.
 type Meaning = fn(c_int, c_int) -> Event;
 
+/// Who listens to what happens in a connection: one at a time, and whoever came last. libvirt takes a callback only once,
+/// so it is registered once, and what it calls is exchanged.
+#[derive(Clone, Default)]
+pub(super) struct Listener(Arc<Mutex<Option<mpsc::UnboundedSender<Event>>>>);
+
+impl Listener {
+    /// What happens from now on. The channel ends when the connection does, or when somebody else listens.
+    pub(super) fn listen(&self) -> mpsc::UnboundedReceiver<Event> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+        receiver
+    }
+
+    fn tell(&self, event: Event) {
+        if let Some(sender) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = sender.send(event);
+        }
+    }
+}
+
 /// Who waits for the events of a kind.
 struct Waiter {
-    sender: mpsc::UnboundedSender<Event>,
+    listener: Listener,
     understand: Meaning,
 }
 
@@ -112,7 +132,7 @@ const KINDS: [(u32, Meaning); 2] = [
 unsafe extern "C" fn happened(_: sys::virConnectPtr, _: sys::virDomainPtr, first: c_int, second: c_int, opaque: *mut c_void) -> c_int {
     // SAFETY: `opaque` is the waiter that `register_one` handed over, which lives until `release`
     let waiter = unsafe { &*opaque.cast::<Waiter>() };
-    let _ = waiter.sender.send((waiter.understand)(first, second));
+    waiter.listener.tell((waiter.understand)(first, second));
     0
 }
 
@@ -121,16 +141,12 @@ unsafe extern "C" fn release(opaque: *mut c_void) {
     drop(unsafe { Box::from_raw(opaque.cast::<Waiter>()) });
 }
 
-/// Asks for what happens to every domain of a connection. The channel ends when the connection does.
-pub(super) fn register(connection: &virt::connect::Connect) -> Result<mpsc::UnboundedReceiver<Event>, LibvirtError> {
-    let (sender, receiver) = mpsc::unbounded_channel();
-    for (id, understand) in KINDS {
-        register_one(connection, id, Waiter { sender: sender.clone(), understand })?;
-    }
-    Ok(receiver)
+/// Has a listener told of what happens to every domain of a connection; to be called once for each.
+pub(super) fn register(connection: &virt::connect::Connect, listener: &Listener) -> Result<(), virt::error::Error> {
+    KINDS.into_iter().try_for_each(|(id, understand)| register_one(connection, id, Waiter { listener: listener.clone(), understand }))
 }
 
-fn register_one(connection: &virt::connect::Connect, id: u32, waiter: Waiter) -> Result<(), LibvirtError> {
+fn register_one(connection: &virt::connect::Connect, id: u32, waiter: Waiter) -> Result<(), virt::error::Error> {
     let opaque = Box::into_raw(Box::new(waiter)).cast::<c_void>();
     let callback: unsafe extern "C" fn(sys::virConnectPtr, sys::virDomainPtr, c_int, c_int, *mut c_void) -> c_int = happened;
     // SAFETY: for these events libvirt calls back with exactly the arguments of `happened`; the type of the parameter
@@ -143,9 +159,10 @@ fn register_one(connection: &virt::connect::Connect, id: u32, waiter: Waiter) ->
         sys::virConnectDomainEventRegisterAny(connection.as_ptr(), std::ptr::null_mut(), id as c_int, Some(generic), opaque, Some(release))
     };
     if result < 0 {
+        let error = virt::error::Error::last_error();
         // SAFETY: libvirt did not take it
         unsafe { release(opaque) };
-        return Err(LibvirtError::last("ask libvirt for events"));
+        return Err(error);
     }
     Ok(())
 }

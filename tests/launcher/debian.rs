@@ -60,7 +60,10 @@ fn debians_own_agent_is_asked_and_obeys() {
         all.into_iter().find(|files| files["mountPoint"] == "/" && files["usedBytes"].as_i64() > Some(0))
     };
     let files = pod.until("no file system", BOOT, |pod| root(agent(pod)));
-    assert_eq!((&files["fileSystemType"], &files["diskName"], &files["disk"][0]["busType"]), (&json!("ext4"), &json!("vda2"), &json!("virtio")));
+    assert_eq!(
+        (&files["fileSystemType"], &files["diskName"], &files["disk"][0]["busType"]),
+        (&json!("ext4"), &json!("vda2"), &json!("virtio"))
+    );
     let card = |agent: Value| agent["interfaces"].as_array()?.iter().find(|card| card["ip"] == "10.0.2.2").cloned();
     assert_eq!(pod.until("no address", BOOT, |pod| card(agent(pod)))["mac"], MAC);
 

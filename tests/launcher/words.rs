@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::pod::{Pod, order, root};
 
-
 fn with_claim(vmi: &mut Value) {
     let spec = &mut vmi["spec"];
     spec["domain"]["devices"]["disks"].as_array_mut().expect("disks").push(json!({"name": "data", "disk": {"bus": "virtio"}}));
@@ -29,21 +28,16 @@ fn what_libvirt_or_qemu_refuses_is_told_with_its_field() {
     let locked = fs::OpenOptions::new().read(true).write(true).open(&disk).expect("the disk");
     // what a QEMU on another node would hold
     let lock = |kind: libc::c_int| {
-        let range = libc::flock {
-            l_type: kind as libc::c_short,
-            l_whence: libc::SEEK_SET as libc::c_short,
-            l_start: 100,
-            l_len: 110,
-            l_pid: 0,
-        };
+        let range =
+            libc::flock { l_type: kind as libc::c_short, l_whence: libc::SEEK_SET as libc::c_short, l_start: 100, l_len: 110, l_pid: 0 };
         fcntl(locked.as_fd(), FcntlArg::F_OFD_SETLK(&range)).expect("a lock");
     };
-    lock(libc::F_WRLCK);
+    lock(libc::F_RDLCK);
     type Change = fn(&mut Value);
     let cases: [(&str, &str, Change); 5] = [
         ("spec.domain.machine.type", "pc-q35-99.0", |vmi| vmi["spec"]["domain"]["machine"]["type"] = json!("pc-q35-99.0")),
         ("spec.domain.cpu.model", "Z80", |vmi| vmi["spec"]["domain"]["cpu"]["model"] = json!("Z80")),
-        ("spec.domain.memory.guest", "memory", |vmi| vmi["spec"]["domain"]["memory"]["guest"] = json!("60Ti")),
+        ("spec.domain.memory.guest", "address", |vmi| vmi["spec"]["domain"]["memory"]["guest"] = json!("60Ti")),
         ("spec.volumes[2]", "lock", with_claim),
         ("spec.domain.devices.panicDevices[0].model", "libvirt", |vmi| {
             vmi["spec"]["domain"]["devices"]["panicDevices"] = json!([{"model": "pvpanic"}]);

@@ -210,7 +210,6 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
 
     report.passing(&format!("Starting {}", machine.name()));
     let planned = convert(machine, &facts)?;
-    let mut events = connection.events().map_err(Refusal::failure)?;
     let name = format!("{}_{}", machine.vmi.metadata.namespace.as_deref().unwrap_or("default"), machine.name());
     let refused = |said: &str| match blame(said, &machine.vmi, &planned) {
         Some(blame) => Refusal::failure(machine.at(&blame.field, &format!("{}; {}", said.trim_end(), blame.right))),
@@ -218,6 +217,7 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
     };
     let domain = connection.define(planned.to_xml()).await.map_err(|e| refused(&e.to_string()))?;
     let with_last_words = |e: LibvirtError, daemon: &Daemon| refused(&format!("{e}\n{}", daemon.qemu_log(&name)));
+    let mut events = connection.events();
     domain.start_paused().await.map_err(|e| with_last_words(e, &daemon))?;
     forward(launch, &domain).await?;
     if let Some(listener) = &launch.screen {

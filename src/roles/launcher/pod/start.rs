@@ -115,7 +115,6 @@ pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, chil
     let dhcp = dhcp::serve(order)?;
 
     let name = domain_name(vmi);
-    let events = libvirt.connection.events().map_err(|e| fault(FaultReason::LibvirtFailed, e))?;
     let refused = |reason: FaultReason, said: String| {
         let blame = blame(&said, vmi, &planned);
         let right = blame.as_ref().map(|blame| format!("; {}", blame.right)).unwrap_or_default();
@@ -127,6 +126,8 @@ pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, chil
         changers => hooks::failed(format!("{e}; the domain is as the hook sidecars in {} have left it", changers.join(", "))),
     })?;
     let last_words = |e: LibvirtError| refused(FaultReason::QemuFailed, format!("{e}\n{}", libvirt.daemon.qemu_log(&name)));
+    // not earlier: of what an order before this one has come to nothing is to be heard any more
+    let events = libvirt.connection.events();
     domain.start_paused().await.map_err(last_words)?;
     let opened = open(&facts.paths, vmi, &uid, log).await;
     let doors = match opened {
