@@ -158,22 +158,27 @@ impl Launcher {
 
     /// Waits until it prints a text, after what was waited for before.
     pub(crate) fn wait_for(&mut self, text: &str, limit: Duration) {
+        if let Err(ended) = self.reaches(text, limit) {
+            panic!("no {text:?} ({ended}); printed:\n{}\ntold:\n{}", self.printed(), self.told());
+        }
+    }
+
+    /// The same, for one that may end before; says how it did.
+    pub(crate) fn reaches(&mut self, text: &str, limit: Duration) -> Result<(), String> {
         let begin = Instant::now();
         loop {
             let printed = self.printed.lock().expect("the output").clone();
             let new = printed.get(self.read..).unwrap_or_default();
             if let Some(at) = new.windows(text.len()).position(|w| w == text.as_bytes()) {
                 self.read += at + text.len();
-                return;
+                return Ok(());
             }
-            let ended = self.child.try_wait().expect("its state");
-            assert!(
-                ended.is_none() && begin.elapsed() < limit,
-                "no {text:?} after {:?} ({ended:?}); printed:\n{}\ntold:\n{}",
-                begin.elapsed(),
-                self.printed(),
-                self.told()
-            );
+            if let Some(status) = self.child.try_wait().expect("its state") {
+                return Err(status.to_string());
+            }
+            if begin.elapsed() > limit {
+                return Err(format!("after {limit:?}"));
+            }
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -186,6 +191,11 @@ impl Launcher {
     /// Logs in at the console.
     pub(crate) fn log_in(&mut self, user: &str, password: &str) {
         self.wait_for("login: ", BOOT);
+        self.answer(user, password);
+    }
+
+    /// The same, at a prompt that is there.
+    pub(crate) fn answer(&mut self, user: &str, password: &str) {
         self.type_line(user);
         self.wait_for("assword: ", BOOT);
         self.type_line(password);
