@@ -70,7 +70,8 @@ fn debians_own_agent_is_asked_and_obeys() {
     // what it is told
     let told = pod.until("no credentials", BOOT, |pod| Some(pod.status()["credentials"].clone()).filter(|c| c["succeeded"] == true));
     assert_eq!(told["message"], "");
-    assert_eq!(run(&pod, "cat ~ada/.ssh/authorized_keys; stat -c '%U %a' ~ada/.ssh/authorized_keys"), format!("{KEY}\nada 600"));
+    assert_eq!(run(&pod, "cat ~ada/.ssh/authorized_keys"), KEY);
+    assert_eq!(run(&pod, "stat -c '%U %a' ~ada/.ssh/authorized_keys"), "ada 600");
     let mut console = pod.console();
     type_line(&mut console, "");
     read_until(&mut console, "countess login: ");
