@@ -16,6 +16,7 @@ mod expectation;
 mod key;
 mod lease;
 mod limiter;
+pub(crate) mod pods;
 mod queue;
 mod shutdown;
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -50,9 +50,13 @@ pub(crate) struct Store<K> {
     state: RwLock<State>,
     indices: Vec<Index<K>>,
     trim: fn(&mut K),
+    binary: Option<ReadList<K>>,
     seen: Arc<AtomicU64>,
     ready: watch::Sender<bool>,
 }
+
+/// How a list in the API server's binary form is read.
+pub(crate) type ReadList<K> = fn(&[u8]) -> Result<(ListMeta, Vec<K>), prost::DecodeError>;
 
 #[derive(Default)]
 struct State {
@@ -79,7 +83,18 @@ impl<K: Object> Store<K> {
     /// An empty store. `trim` takes out of an object what nobody here reads; who manages which field is never kept.
     pub(crate) fn new(indices: Vec<Index<K>>, trim: fn(&mut K)) -> Self {
         let state = State { found: indices.iter().map(|_| HashMap::new()).collect(), ..State::default() };
-        Self { state: RwLock::new(state), indices, trim, seen: Arc::default(), ready: watch::Sender::new(false) }
+        Self { state: RwLock::new(state), indices, trim, binary: None, seen: Arc::default(), ready: watch::Sender::new(false) }
+    }
+
+    /// Asks for lists in the binary form, which is read like this.
+    #[must_use]
+    pub(crate) fn listed_in_binary(self, read: ReadList<K>) -> Self {
+        Self { binary: Some(read), ..self }
+    }
+
+    /// How a list in the binary form is read, if it is asked for.
+    pub(super) fn binary(&self) -> Option<ReadList<K>> {
+        self.binary
     }
 
     /// Keeps the store as the API server has it until the end is asked for, and tells of every change.

@@ -3,11 +3,15 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::future::join;
 use futures_util::{AsyncBufReadExt as _, TryStreamExt as _};
+use http_body_util::BodyExt as _;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube::api::{ListParams, WatchParams};
-use kube::core::{Request, Status};
+use kube::client::Body;
+use kube::core::{Request as Requests, Status};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
@@ -62,8 +66,8 @@ impl Selection {
         Self { optional: true, ..self }
     }
 
-    fn request<K: Object>(&self) -> Request {
-        Request::new(K::url_path(&(), self.namespace.as_deref()))
+    fn request<K: Object>(&self) -> Requests {
+        Requests::new(K::url_path(&(), self.namespace.as_deref()))
     }
 }
 
@@ -129,6 +133,48 @@ impl<K: Object> Page<K> {
             let page: Page<Value> = serde_json::from_str(&text).map_err(kube::Error::SerdeError)?;
             Ok(Self { metadata: page.metadata, items: page.items.iter().filter_map(known).collect() })
         })
+    }
+}
+
+/// What the API server answers to a list.
+enum Answer {
+    Text(String),
+    /// In the binary form.
+    Binary(Bytes),
+}
+
+impl Answer {
+    /// Asks for a list; in the binary form, if that is wanted and the API server has it.
+    async fn ask(cluster: &Cluster, request: hyper::Request<Vec<u8>>, binary: bool) -> Result<Self, Error> {
+        const ACCEPTED: HeaderValue = HeaderValue::from_static("application/vnd.kubernetes.protobuf, application/json");
+        if !binary {
+            return Ok(Self::Text(cluster.client.request_text(request).await?));
+        }
+        let (mut head, body) = request.clone().into_parts();
+        head.headers.insert(ACCEPT, ACCEPTED);
+        let response = cluster.client.send(hyper::Request::from_parts(head, Body::from(body))).await?;
+        if !response.status().is_success() {
+            // the words for why not are read from the other form
+            return Ok(Self::Text(cluster.client.request_text(request).await?));
+        }
+        let kind = response.headers().get(CONTENT_TYPE).cloned();
+        let body = response.into_body().collect().await;
+        let bytes = body.map_err(|error| Error::Unanswered(error.to_string()))?.to_bytes();
+        if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/vnd.kubernetes.protobuf")) {
+            return Ok(Self::Binary(bytes));
+        }
+        Ok(Self::Text(String::from_utf8(bytes.into()).map_err(kube::Error::FromUtf8)?))
+    }
+
+    fn read<K: Object>(&self, store: &Store<K>) -> Result<Page<K>, Error> {
+        match (self, store.binary()) {
+            (Self::Binary(bytes), Some(read)) => {
+                let (metadata, items) = read(bytes).map_err(|error| Error::Unanswered(error.to_string()))?;
+                Ok(Page { metadata, items })
+            }
+            (Self::Binary(_), None) => Err(Error::Unanswered("nobody here reads the binary form of it".to_owned())),
+            (Self::Text(text), _) => Ok(Page::read(text)?),
+        }
     }
 }
 
@@ -279,12 +325,12 @@ async fn list<K: Object>(
     };
     let ask = |params: &ListParams| {
         let request = selection.request::<K>().list(params).map_err(kube::Error::BuildRequest);
-        async { cluster.client.request_text(request?).await }
+        async { Answer::ask(cluster, request?, store.binary().is_some()).await }
     };
     let mut listed = BTreeSet::new();
-    let mut text = ask(&params).await?;
+    let mut answer = ask(&params).await?;
     let version = loop {
-        let Page { metadata, items } = Page::<K>::read(&text)?;
+        let Page { metadata, items } = answer.read(store)?;
         let keep = async {
             for object in items {
                 listed.insert(Key::of(object.meta()));
@@ -300,7 +346,7 @@ async fn list<K: Object>(
         params.continue_token = Some(token);
         // The API server makes the next page while we keep this one: of the two, the first is polled first.
         let (next, ()) = join(ask(&params), keep).await;
-        text = next?;
+        answer = next?;
     };
     store.keep_only(&listed).iter().for_each(|object| told(Change { object, gone: true }));
     store.advance(version.parse().unwrap_or(0));

@@ -1,11 +1,10 @@
 //! What the controllers read, and whom a change concerns.
 
-use std::mem::take;
 use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
-use k8s_openapi::api::core::v1::{Container, ContainerStatus, Namespace, Node, PersistentVolumeClaim, Pod, PodSpec, ResourceQuota};
+use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod, ResourceQuota};
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubevirt_rs::api::cdi::DataVolume;
@@ -22,7 +21,7 @@ use kubevirt_rs::lifecycle::{owner, persistent_state, volumes};
 
 use super::item::Item;
 use super::settings::Settings;
-use crate::cluster::{Change, Cluster, Index, Key, Object, Queue, Recorder, Selection, Shutdown, Store, reference};
+use crate::cluster::{Change, Cluster, Index, Key, Object, Queue, Recorder, Selection, Shutdown, Store, pods, reference};
 
 /// Objects by the uid of what controls them.
 pub(super) const OWNER: &str = "owner";
@@ -116,32 +115,6 @@ fn ended(migration: &VirtualMachineInstanceMigration) -> bool {
 
 fn trim_nothing<K>(_: &mut K) {}
 
-/// Of a pod only a part is read: its containers' names, images and states, the names of its volumes, and what attachment pods
-/// take over. What only the kubelet and the scheduler read is two thirds of it.
-fn trim_pod(pod: &mut Pod) {
-    if let Some(spec) = &mut pod.spec {
-        *spec = PodSpec {
-            containers: spec.containers.drain(..).map(|c| Container { name: c.name, image: c.image, ..Container::default() }).collect(),
-            node_name: spec.node_name.take(),
-            tolerations: spec.tolerations.take(),
-            volumes: spec.volumes.take(),
-            ..PodSpec::default()
-        };
-    }
-    if let Some(status) = &mut pod.status {
-        for statuses in [&mut status.container_statuses, &mut status.init_container_statuses] {
-            for told in statuses.iter_mut().flatten() {
-                *told = ContainerStatus {
-                    name: take(&mut told.name),
-                    ready: told.ready,
-                    state: told.state.take(),
-                    ..ContainerStatus::default()
-                };
-            }
-        }
-    }
-}
-
 fn trim_node(node: &mut Node) {
     node.spec = None;
     node.status = None;
@@ -182,13 +155,16 @@ impl Stores {
             )),
             sets: Arc::default(),
             pools: Arc::default(),
-            pods: Arc::new(Store::new(
-                vec![
-                    index(OWNER, owner_of),
-                    index(NODE, |p: &Pod| p.spec.as_ref().and_then(|s| s.node_name.clone()).into_iter().collect()),
-                ],
-                trim_pod,
-            )),
+            pods: Arc::new(
+                Store::new(
+                    vec![
+                        index(OWNER, owner_of),
+                        index(NODE, |p: &Pod| p.spec.as_ref().and_then(|s| s.node_name.clone()).into_iter().collect()),
+                    ],
+                    pods::trim,
+                )
+                .listed_in_binary(pods::read_list),
+            ),
             claims: Arc::default(),
             data_volumes: Arc::default(),
             revisions: Arc::new(Store::new(vec![index(OWNER, owner_of)], trim_revision)),
@@ -437,7 +413,7 @@ mod tests {
             "image: i, imageID: sha256, restartCount: 2, containerID: c",
             ", initContainers: [{name: x}], affinity: {podAffinity: {}}, hostname: h",
         );
-        trim_pod(&mut whole);
+        pods::trim(&mut whole);
         assert_eq!(whole, pod("", "image: '', imageID: '', restartCount: 0", ""));
     }
 }
