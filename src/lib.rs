@@ -12,6 +12,7 @@ pub use kubevirt_api as api;
 pub mod admission;
 pub mod config;
 pub mod domain;
+pub mod downward_metrics;
 pub mod guest;
 pub mod install;
 pub mod instancetype;

@@ -19,6 +19,8 @@ pub struct Order {
     pub interfaces: BTreeMap<String, Plug>,
     /// What is known of the volumes beyond what lies in the pod, by name.
     pub volumes: BTreeMap<String, Volume>,
+    /// What the node is called.
+    pub node: String,
 }
 
 /// A tap device in the pod, and how the guest behind it is told its address.

@@ -84,6 +84,13 @@ impl Connection {
         blocking("ask for the version of libvirt", move || connection.get_lib_version()).await
     }
 
+    /// What runs the guests, and its version, such as `QEMU 7.2.0`.
+    pub(crate) async fn product(&self) -> Result<String, LibvirtError> {
+        let connection = Arc::clone(&self.inner);
+        let version = blocking("ask for the version of QEMU", move || connection.get_hyp_version()).await?;
+        Ok(format!("QEMU {}.{}.{}", version / 1_000_000, version / 1000 % 1000, version % 1000))
+    }
+
     /// What the host is, as libvirt writes it.
     pub(crate) async fn capabilities(&self) -> Result<String, LibvirtError> {
         let connection = Arc::clone(&self.inner);
@@ -187,7 +194,7 @@ pub(crate) struct Domain {
 }
 
 impl Domain {
-    async fn call<T: Send + 'static>(
+    pub(super) async fn call<T: Send + 'static>(
         &self,
         action: &'static str,
         call: impl FnOnce(&virt::domain::Domain) -> Result<T, virt::error::Error> + Send + 'static,

@@ -6,6 +6,7 @@
 mod connection;
 mod daemon;
 mod events;
+mod figures;
 mod state;
 
 pub(crate) use connection::{Connection, Domain, Kind, LibvirtError, Picture};

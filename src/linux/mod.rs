@@ -5,6 +5,7 @@
 pub(crate) mod beneath;
 pub(crate) mod capabilities;
 pub(crate) mod children;
+pub(crate) mod figures;
 pub(crate) mod files;
 pub(crate) mod kvm;
 pub(crate) mod memory;

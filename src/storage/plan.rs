@@ -6,6 +6,7 @@ use super::iso9660::{self, IsoError};
 use super::{Files, Sources, cloud_init};
 use crate::api::v1::{VirtualMachineInstance, Volume};
 use crate::domain::facts::Paths;
+use crate::downward_metrics::disk;
 
 /// The format of a disk image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,13 @@ pub enum Build {
         path: String,
         /// Its size, in bytes.
         bytes: u64,
+    },
+    /// The disk of downward metrics.
+    Metrics {
+        /// Where it shall lie.
+        path: String,
+        /// The whole disk, without a figure on it.
+        content: Vec<u8>,
     },
     /// An ISO image.
     Iso {
@@ -154,6 +162,9 @@ fn one(
     if volume.service_account.is_some() {
         return iso(field, paths.service_account.clone(), "", &in_pod(volume, field, sources)?).map(Some);
     }
+    if volume.downward_metrics.is_some() {
+        return Ok(Some(Build::Metrics { path: paths.metrics_disk.clone(), content: disk::empty() }));
+    }
     if let Some(sysprep) = &volume.sysprep {
         let files = match (&sysprep.secret, &sysprep.config_map) {
             (Some(secret), _) => lookup(&sources.secrets, "Secret", &secret.name, None, &format!("{field}.sysprep.secret.name"))?,
@@ -232,6 +243,8 @@ mod tests {
             let Build::Iso { path, .. } = &planned(&json!({volume: {}})).unwrap()[0] else { panic!("no ISO image") };
             assert_eq!(path, expected);
         }
+        let metrics = Build::Metrics { path: "/r/metrics-disk".into(), content: disk::empty() };
+        assert_eq!(planned(&json!({"downwardMetrics": {}})).unwrap(), [metrics]);
         assert_eq!(planned(&json!({"persistentVolumeClaim": {"claimName": "x"}})).unwrap(), []);
     }
 

@@ -5,6 +5,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test that cannot go on fails
 
 mod debian;
+mod downward_metrics;
 mod guest;
 mod hooks;
 mod inputs;

@@ -8,14 +8,20 @@ use crate::guest::order::{Order, Plug, Volume};
 use crate::network::Network;
 use crate::network::dhcp::Lease;
 
-/// The order for an instance whose networks have been made.
-pub fn order(instance: &VirtualMachineInstance, configuration: &KubeVirtConfiguration, networks: &[Network]) -> Order {
+/// The order for an instance whose networks have been made, on the node of that name.
+pub fn order(node: &str, instance: &VirtualMachineInstance, configuration: &KubeVirtConfiguration, networks: &[Network]) -> Order {
     let plugs = networks.iter().filter_map(|network| Some((network.name.clone(), plug(instance, network)?))).collect();
     let known = instance.status.volume_status.iter().filter_map(|status| {
         let claim = status.persistent_volume_claim_info.as_ref()?;
         Some((status.name.clone(), Volume { preallocated: claim.preallocated }))
     });
-    Order { vmi: instance.clone(), configuration: configuration.clone(), interfaces: plugs, volumes: known.collect::<BTreeMap<_, _>>() }
+    Order {
+        vmi: instance.clone(),
+        configuration: configuration.clone(),
+        interfaces: plugs,
+        volumes: known.collect::<BTreeMap<_, _>>(),
+        node: node.to_owned(),
+    }
 }
 
 fn plug(instance: &VirtualMachineInstance, network: &Network) -> Option<Plug> {

@@ -357,7 +357,8 @@ fn the_launcher_is_told_of_taps_and_leases() {
         "Scheduled",
         json!({ "spec": { "domain": { "devices": { "interfaces": [{ "name": "default", "masquerade": {}, "macAddress": "52:54:00:00:00:01" }] } } } }),
     );
-    let order = order(&instance, &KubeVirtConfiguration::default(), &networks());
+    let order = order("node-7", &instance, &KubeVirtConfiguration::default(), &networks());
+    assert_eq!(order.node, "node-7");
     let plug = &order.interfaces["default"];
     assert_eq!((plug.tap.as_str(), plug.mtu), ("tap0", Some(1450)));
     let lease = plug.dhcp.as_ref().unwrap();

@@ -55,7 +55,7 @@ async fn try_start(node: &Arc<Node>, item: &Item, instance: &VirtualMachineInsta
     let (kubelet, this, settings) = (node.kubelet.clone(), instance.clone(), config.clone());
     let prepared = tokio::task::spawn_blocking(move || prepare(&kubelet, &pod, &this, &settings)).await;
     let prepared = prepared.map_err(|error| fault(FaultReason::Failed, error.to_string()))??;
-    let order = order(instance, config.spec(), &prepared.networks);
+    let order = order(&node.name, instance, config.spec(), &prepared.networks);
     node.guests.change(item, |guest| prepared.note(guest));
     match line.client.run(&order).await {
         Ok(status) => {

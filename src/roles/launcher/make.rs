@@ -25,7 +25,7 @@ pub(super) enum MakeError {
 pub(super) async fn all(builds: Vec<Build>, qemu_img: &Path, children: &Children) -> Result<(), MakeError> {
     for build in builds {
         match build {
-            Build::Iso { path, content } => written(&path, files::replace(Path::new(&path), &content))?,
+            Build::Iso { path, content } | Build::Metrics { path, content } => written(&path, files::replace(Path::new(&path), &content))?,
             Build::Host { path, bytes } => written(&path, host_disk(&path, bytes))?,
             Build::Overlay { path, backing } => {
                 let options = ["-F", backing.format.as_str(), "-b", &backing.path, &path];

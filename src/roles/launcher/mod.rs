@@ -12,6 +12,7 @@ mod alone;
 mod args;
 mod host;
 mod make;
+mod metrics;
 mod pod;
 mod steps;
 

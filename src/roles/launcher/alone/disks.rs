@@ -154,7 +154,6 @@ impl<'a> Finder<'a> {
         let only_in_a_cluster = [
             ("downwardAPI", volume.downward_api.is_some()),
             ("serviceAccount", volume.service_account.is_some()),
-            ("downwardMetrics", volume.downward_metrics.is_some()),
             ("memoryDump", volume.memory_dump.is_some()),
             ("containerPath", volume.container_path.is_some()),
         ];

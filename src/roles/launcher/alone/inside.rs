@@ -12,6 +12,7 @@ use kubevirt_rs::domain::blame::blame;
 use kubevirt_rs::guest::{Action, End, Guest, Input, Outcome, Reason, grace_period};
 use kubevirt_rs::storage;
 use nix::sys::signal::{Signal, kill};
+use nix::sys::utsname::uname;
 use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, getpid};
 use serde_json::json;
@@ -34,7 +35,7 @@ use crate::linux::sandbox::Inside;
 use crate::linux::scratch::Scratch;
 use crate::roles::launcher::args::{Accelerator, Args, Console};
 use crate::roles::launcher::steps::{Calm, END, after, perform, understand};
-use crate::roles::launcher::{Refusal, make};
+use crate::roles::launcher::{Refusal, make, metrics};
 
 /// All that is needed to launch.
 pub(super) struct Launch {
@@ -175,6 +176,7 @@ struct Running {
     name: String,
     events: mpsc::UnboundedReceiver<Event>,
     console: Option<Attached>,
+    _metrics: metrics::Metrics,
 }
 
 async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<Running, Refusal> {
@@ -237,13 +239,16 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
             Some(attached.map_err(|e| Refusal::failure(format!("Failed to attach the console: {e}")))?)
         }
     };
+    let host_name = uname().map(|names| names.nodename().to_string_lossy().into_owned()).unwrap_or_default();
+    let metrics = metrics::begin(&machine.vmi, &facts.paths, &host_name, &connection, &domain).await;
+    let metrics = metrics.map_err(|e| Refusal::failure(machine.at(&e.field, &e.to_string())))?;
     domain.resume().await.map_err(|e| with_last_words(e, &daemon))?;
     // what led to this point is known already
     while events.try_recv().is_ok_and(|event| !matches!(event, Event::Lifecycle(Lifecycle::Stopped(_)))) {}
     crate::linux::memory::give_back();
     let leave = if console.as_ref().is_some_and(Attached::interactive) { " Leave the console with Ctrl-]." } else { "" };
     report.event("Started", json!({"name": machine.name(), "uid": machine.uid()}), &format!("{} is booting.{leave}", machine.name()));
-    Ok(Running { daemon, _connection: connection, domain, name, events, console })
+    Ok(Running { daemon, _connection: connection, domain, name, events, console, _metrics: metrics })
 }
 
 /// Puts what outlives the guest where libvirt looks for it.

@@ -103,9 +103,10 @@ fn sources(objects: &[Input]) -> Result<storage::Sources, Refusal> {
     if faults.is_empty() { Ok(sources) } else { Err(Refusal::object(faults)) }
 }
 
-/// What suits a machine of one's own: emulation, and the host's disks.
+/// What suits a machine of one's own: emulation, the host's disks and folders, and its figures.
 fn own_settings() -> Value {
-    json!({"developerConfiguration": {"useEmulation": true, "featureGates": ["HostDisk"]}})
+    let gates = ["HostDisk", "DownwardMetrics", "EnableVirtioFsStorageVolumes"];
+    json!({"developerConfiguration": {"useEmulation": true, "featureGates": gates}})
 }
 
 /// The judge, and the file that the object is in.

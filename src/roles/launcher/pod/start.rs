@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use kubevirt_rs::api::v1::{StartStrategy, VirtualMachineInstance};
 use kubevirt_rs::domain::blame::blame;
 use kubevirt_rs::domain::facts::Paths;
+use kubevirt_rs::downward_metrics::has_channel;
 use kubevirt_rs::guest::live;
 use kubevirt_rs::guest::order::Order;
 use kubevirt_rs::guest::status::{Domain as DomainStatus, Fault, FaultReason, State};
@@ -23,7 +24,7 @@ use crate::libvirt::{Connection, Daemon, Domain, Event, Layout, LibvirtError};
 use crate::linux::children::Children;
 use crate::linux::files;
 use crate::roles::launcher::args::PodArgs;
-use crate::roles::launcher::{host, make};
+use crate::roles::launcher::{host, make, metrics};
 
 /// What is needed to start guests.
 pub(super) struct Libvirt {
@@ -70,6 +71,7 @@ pub(super) struct Started {
     pub(super) hooks: Hooks,
     /// They answer for as long as this is here.
     pub(super) _dhcp: Servers,
+    pub(super) _metrics: metrics::Metrics,
 }
 
 /// The guest's name in libvirt.
@@ -97,8 +99,10 @@ pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, chil
     }
     let qemu_img = host::program("qemu-img").ok_or_else(|| fault(FaultReason::NodeLacks, "The launcher's image has no qemu-img"))?;
     make::all(builds, &qemu_img, children).await.map_err(|e| fault(FaultReason::DiskNotReady, e))?;
-    for folder in [format!("{}/{uid}", facts.paths.sockets), facts.paths.nvram.clone()] {
-        files::private_dir(Path::new(&folder)).map_err(|e| fault(FaultReason::Failed, format!("Failed to make {folder}: {e}")))?;
+    let sockets = Path::new(&facts.paths.sockets).join(&uid);
+    let metrics = Path::new(&facts.paths.metrics_socket).parent().filter(|_| has_channel(vmi));
+    for folder in [Some(sockets.as_path()), Some(Path::new(&facts.paths.nvram)), metrics].into_iter().flatten() {
+        files::private_dir(folder).map_err(|e| fault(FaultReason::Failed, format!("Failed to make {}: {e}", folder.display())))?;
     }
 
     let cannot_be = |e: domain::ConvertError| {
@@ -129,9 +133,14 @@ pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, chil
     // not earlier: of what an order before this one has come to nothing is to be heard any more
     let events = libvirt.connection.events();
     domain.start_paused().await.map_err(last_words)?;
-    let opened = open(&facts.paths, vmi, &uid, log).await;
-    let doors = match opened {
-        Ok(doors) => doors,
+    let opened = async {
+        let doors = open(&facts.paths, vmi, &uid, log).await?;
+        let metrics = metrics::begin(vmi, &facts.paths, &order.node, &libvirt.connection, &domain).await;
+        let failed = |e: metrics::MetricsError| Fault { field: Some(e.field.clone()), ..fault(FaultReason::Failed, e) };
+        Ok::<_, Fault>((doors, metrics.map_err(failed)?))
+    };
+    let (doors, metrics) = match opened.await {
+        Ok(opened) => opened,
         Err(fault) => {
             // it will be started anew
             let _ = domain.destroy().await;
@@ -141,7 +150,7 @@ pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, chil
     if vmi.spec.start_strategy != Some(StartStrategy::Paused) {
         domain.resume().await.map_err(last_words)?;
     }
-    Ok(Started { domain, connection: libvirt.connection.clone(), name, vmi: vmi.clone(), events, doors, hooks, _dhcp: dhcp })
+    Ok(Started { domain, connection: libvirt.connection.clone(), name, vmi: vmi.clone(), events, doors, hooks, _dhcp: dhcp, _metrics: metrics })
 }
 
 /// Opens what leads to a guest whose processors do not run yet.
