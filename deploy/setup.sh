@@ -14,8 +14,9 @@ declare -A packages=(
 		libxml2-utils make nettle-dev ninja-build perl pkg-config python3 python3-packaging rpcsvc-proto xsltproc xz-utils zlib1g-dev"
 	# the program
 	[build]="@libvirt git"
-	# guests by the local launcher; libvirt-daemon is the program alone, without the units and users of libvirt-daemon-system
-	[run]="ipxe-qemu libvirt-daemon libvirt-daemon-driver-qemu ovmf qemu-system-x86 qemu-utils seabios swtpm swtpm-tools"
+	# guests by the local launcher; libvirt-daemon is the program alone, without the units and users of libvirt-daemon-system,
+	# and qemu-system-common has virtiofsd
+	[run]="ipxe-qemu libvirt-daemon libvirt-daemon-driver-qemu ovmf qemu-system-common qemu-system-x86 qemu-utils seabios swtpm swtpm-tools"
 	# a Kubernetes cluster on this machine, and the image that is loaded into it
 	[cluster]="@build buildah !tests/cluster/cluster.sh !tests/guests/build.sh"
 	# all tests: schema checks, a reader of ISO images, ssh and curl into guests, the guests themselves

@@ -1,5 +1,6 @@
 //! Files that are written once and whole.
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -25,6 +26,23 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
         _ => write_new(path, content),
     }
+}
+
+/// The files of a folder, by name, with their contents. What Kubernetes keeps there for itself has names that begin with
+/// two dots.
+pub(crate) fn in_folder(folder: &Path) -> io::Result<BTreeMap<String, Vec<u8>>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder)?.flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if name.starts_with("..") || !fs::metadata(entry.path()).is_ok_and(|m| m.is_file()) {
+            continue;
+        }
+        match fs::read(entry.path()) {
+            Ok(content) => drop(files.insert(name, content)),
+            Err(error) => tracing::warn!(%error, path = %entry.path().display(), "A file is left out"),
+        }
+    }
+    Ok(files)
 }
 
 /// The end of a text file, at most `bytes` of it; nothing if it cannot be read.

@@ -6,7 +6,7 @@
 use k8s_openapi::api::core::v1::{Container, Pod, Volume as PodVolume, VolumeMount};
 
 use super::COMPUTE;
-use super::virtiofs::{Share, daemon, name};
+use super::virtiofs::{Share, container, daemon};
 use crate::api::v1::{VirtualMachineInstance, Volume};
 use crate::config::ClusterConfig;
 
@@ -20,7 +20,7 @@ pub fn missing(vmi: &VirtualMachineInstance, pod: &Pod, config: &ClusterConfig) 
     let Some(compute) = spec.containers.iter().find(|container| container.name == COMPUTE) else { return Vec::new() };
     let filesystems = &vmi.spec.domain.devices.filesystems;
     let shared = |volume: &&Volume| filesystems.iter().any(|f| f.name == volume.name && f.virtiofs.is_some());
-    let absent = |volume: &&Volume| spec.containers.iter().all(|container| container.name != name(volume));
+    let absent = |volume: &&Volume| spec.containers.iter().all(|other| other.name != container(&volume.name));
     let container = |volume: &Volume| {
         let path = volume.container_path.as_ref().filter(|path| path.read_only == Some(true))?;
         let (mount, below) = mounted(compute.volume_mounts.as_deref().unwrap_or_default(), &path.path)?;

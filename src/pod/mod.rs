@@ -40,6 +40,7 @@ pub use error::Error;
 pub use facets::facets;
 pub use metadata::vmi_id;
 pub(crate) use metadata::{backup_hooks, is_backup_hook};
+pub use virtiofs::container as virtiofs_container;
 
 use k8s_openapi::api::core::v1::{LocalObjectReference, Pod, PodReadinessGate, PodResourceClaim, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};

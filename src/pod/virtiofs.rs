@@ -32,15 +32,15 @@ pub(super) struct Share {
 }
 
 /// The name of the container that shares a volume.
-pub(super) fn name(volume: &Volume) -> String {
-    format!("virtiofs-{}", volume.name)
+pub fn container(volume: &str) -> String {
+    format!("virtiofs-{volume}")
 }
 
 /// The container that shares a directory with the guest as the filesystem of a volume.
 pub(super) fn daemon(volume: &Volume, vmi: &VirtualMachineInstance, config: &ClusterConfig, image: &str, share: Share) -> Container {
     let arguments = arguments(volume, &share);
     Container {
-        name: name(volume),
+        name: container(&volume.name),
         image: Some(image.to_owned()),
         image_pull_policy: Some("IfNotPresent".to_owned()),
         command: Some(vec![programs::VIRTIOFSD.to_owned()]),

@@ -184,7 +184,13 @@ fn in_pod(volume: &Volume, field: &str, sources: &Sources) -> Result<Files, Stor
     sources.volumes.get(&volume.name).cloned().ok_or_else(missing)
 }
 
-fn lookup(all: &BTreeMap<String, Files>, kind: &str, name: &str, optional: Option<bool>, field: &str) -> Result<Files, StorageError> {
+pub(super) fn lookup(
+    all: &BTreeMap<String, Files>,
+    kind: &str,
+    name: &str,
+    optional: Option<bool>,
+    field: &str,
+) -> Result<Files, StorageError> {
     match all.get(name) {
         Some(files) => Ok(files.clone()),
         None if optional == Some(true) => Ok(Files::new()),

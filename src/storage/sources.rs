@@ -6,6 +6,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+/// The type of a Secret that holds the token of a service account.
+pub const TOKEN_TYPE: &str = "kubernetes.io/service-account-token";
+/// The annotation that names the account.
+pub const ACCOUNT: &str = "kubernetes.io/service-account.name";
+
 /// Files by name, with their contents.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
@@ -16,6 +21,8 @@ pub struct Sources {
     pub secrets: BTreeMap<String, Files>,
     /// The contents of each ConfigMap.
     pub config_maps: BTreeMap<String, Files>,
+    /// The contents of the Secret that holds the token of a service account, by the name of the account.
+    pub tokens: BTreeMap<String, Files>,
     /// The contents of volumes that only a pod has (the downward API, the service account), by the volume's name.
     pub volumes: BTreeMap<String, Files>,
 }
@@ -26,6 +33,7 @@ impl std::fmt::Debug for Sources {
         f.debug_struct("Sources")
             .field("secrets", &self.secrets.keys())
             .field("config_maps", &self.config_maps.keys())
+            .field("tokens", &self.tokens.keys())
             .field("volumes", &self.volumes.keys())
             .finish()
     }
@@ -52,6 +60,11 @@ impl Sources {
             Some("Secret") => {
                 let mut files = read(object, "data", true)?;
                 files.extend(read(object, "stringData", false)?);
+                if object.get("type").and_then(Value::as_str) == Some(TOKEN_TYPE)
+                    && let Some(account) = object.pointer("/metadata/annotations").and_then(|all| all.get(ACCOUNT)?.as_str())
+                {
+                    self.tokens.insert(account.to_owned(), files.clone());
+                }
                 self.secrets.insert(name, files);
             }
             Some("ConfigMap") => {
@@ -116,6 +129,22 @@ mod tests {
         assert_eq!(sources.secrets["s"], Files::from([("a".into(), b"xyz".to_vec()), ("b".into(), b"plain".to_vec())]));
         assert_eq!(sources.config_maps["c"], Files::from([("a".into(), b"text".to_vec()), ("b".into(), vec![0, 1])]));
         assert!(!format!("{sources:?}").contains("plain"));
+    }
+
+    #[test]
+    fn the_token_of_a_service_account_is_found_by_the_account() {
+        let mut sources = Sources::default();
+        let named = |kind: &str| {
+            json!({
+                "kind": "Secret", "type": kind, "metadata": {"name": "s", "annotations": {ACCOUNT: "robot"}},
+                "stringData": {"token": "t"},
+            })
+        };
+        sources.add(&named("Opaque")).unwrap();
+        assert!(sources.tokens.is_empty());
+        sources.add(&named(TOKEN_TYPE)).unwrap();
+        assert_eq!(sources.tokens["robot"], Files::from([("token".into(), b"t".to_vec())]));
+        assert_eq!(sources.tokens["robot"], sources.secrets["s"], "it is a Secret like any other");
     }
 
     #[test]

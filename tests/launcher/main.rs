@@ -16,6 +16,7 @@ mod pod;
 mod run;
 mod screen;
 mod seeds;
+mod shares;
 mod sidecar;
 mod traces;
 mod words;

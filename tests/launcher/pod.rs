@@ -54,6 +54,15 @@ impl Pod {
         Self::begin(folder, guest, 0, &[])
     }
 
+    /// With the sockets of containers that share folders.
+    pub(crate) fn with_shares(serve: impl FnOnce(&Path)) -> Self {
+        let folder = Folder::new();
+        let sockets = folder.0.join("virtiofs");
+        fs::create_dir(&sockets).expect("a folder");
+        serve(&sockets);
+        Self::begin(folder, 0, &[])
+    }
+
     pub(crate) fn private(&self) -> PathBuf {
         self.folder.0.join("private")
     }

@@ -3,7 +3,7 @@
 #
 #   unshare --mount --pid --net --uts --fork --mount-proc tests/launcher/pod.sh BINARY UID IMAGE FOLDER [ARGUMENT...]
 #
-# FOLDER/sockets is the pod's volume of that name, FOLDER/hooks the one for the sockets of as many sidecars as HOOKS says. As in a pod, process 1 is the user 107, with no capability but one.
+# FOLDER/sockets is the pod's volume of that name, FOLDER/hooks the one for the sockets of as many sidecars as HOOKS says, FOLDER/virtiofs the one for those of shared folders. As in a pod, process 1 is the user 107, with no capability but one.
 set -euo pipefail
 binary=$1 uid=$2 image=$3 folder=$4
 shift 4
@@ -37,6 +37,10 @@ fi
 if [ -d "$folder/hooks" ]; then
 	mkdir /run/kubevirt-hooks
 	mount --bind "$folder/hooks" /run/kubevirt-hooks
+fi
+if [ -d "$folder/virtiofs" ]; then
+	mkdir /run/kubevirt/virtiofs-containers
+	mount --bind "$folder/virtiofs" /run/kubevirt/virtiofs-containers
 fi
 hostname pod-of-tiny
 

@@ -2,17 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use kubevirt_rs::api::v1::Volume;
 use kubevirt_rs::domain::facts::{Paths, VolumeFacts};
-use kubevirt_rs::storage::{Image, ImageFormat, Images};
+use kubevirt_rs::storage::{self, ACCOUNT, Files, Image, ImageFormat, Images, TOKEN_TYPE};
 
 use super::machine::Machine;
 use super::report::Report;
+use super::shares::{Content, Share};
 use crate::images::{self, ImageError};
+use crate::linux::files;
 use crate::roles::launcher::Refusal;
 use crate::roles::launcher::args::{Args, Pair};
+
+/// The files of a service account are no larger, all together.
+const LARGEST_ACCOUNT: u64 = 1 << 20;
 
 /// Where a volume's disk comes from.
 #[derive(Debug)]
@@ -27,6 +33,8 @@ enum Source {
 pub(super) struct Sources {
     volumes: BTreeMap<usize, Source>,
     kernel: Option<Source>,
+    /// What the guest shares as file systems.
+    pub(super) shares: Vec<Share>,
 }
 
 /// The images that are there now.
@@ -36,20 +44,27 @@ pub(super) struct Ready {
 }
 
 impl Sources {
-    /// Matches the machine's volumes with what the arguments name. All faults are told at once.
-    pub(super) fn find(machine: &Machine, args: &Args) -> Result<Self, Refusal> {
-        let mut finder = Finder { machine, args, faults: Vec::new(), used: Vec::new() };
-        let disks = &machine.vmi.spec.domain.devices.disks;
+    /// Matches the machine's volumes with what the arguments name, and finds the files of those that only a pod has. All
+    /// faults are told at once.
+    pub(super) fn find(machine: &mut Machine, args: &Args) -> Result<Self, Refusal> {
+        let mut finder = Finder { machine, args, faults: Vec::new(), used: Vec::new(), files: BTreeMap::new() };
+        let devices = &machine.vmi.spec.domain.devices;
         let mut volumes = BTreeMap::new();
         for (i, volume) in machine.vmi.spec.volumes.iter().enumerate() {
-            let shared = !disks.iter().any(|d| d.name == volume.name);
-            if let Some(source) = finder.volume(i, volume, shared) {
+            finder.of_a_pod(i, volume);
+            if devices.disks.iter().any(|d| d.name == volume.name)
+                && let Some(source) = finder.volume(i, volume)
+            {
                 volumes.insert(i, source);
             }
         }
         let kernel = finder.kernel();
+        let mut sources = machine.sources.clone();
+        sources.volumes.append(&mut finder.files);
+        let shares = finder.shares(&sources);
         let unused = args.images.iter().chain(&args.volumes).find(|pair| !finder.used.contains(&pair.name.as_str()));
         if !finder.faults.is_empty() {
+            finder.faults.dedup();
             return Err(Refusal::host(finder.faults));
         }
         if let Some(pair) = unused {
@@ -59,7 +74,8 @@ impl Sources {
                 pair.path.display()
             )));
         }
-        Ok(Self { volumes, kernel })
+        machine.sources = sources;
+        Ok(Self { volumes, kernel, shares })
     }
 
     /// Unpacks what must be unpacked.
@@ -141,33 +157,110 @@ fn text(path: &Path) -> Result<String, Refusal> {
     path.to_str().map(str::to_owned).ok_or_else(|| Refusal::usage(format!("{}: the path is no UTF-8; rename it", path.display())))
 }
 
+/// The files of a folder for a service account, which are small.
+fn small_files(folder: &Path) -> io::Result<Files> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)?.flatten() {
+        // Kubernetes' own links among them
+        bytes += fs::metadata(entry.path()).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
+    }
+    if bytes > LARGEST_ACCOUNT {
+        return Err(io::Error::other(format!("its files have {bytes} bytes, which is more than any service account has")));
+    }
+    files::in_folder(folder)
+}
+
 struct Finder<'a> {
     machine: &'a Machine,
     args: &'a Args,
     faults: Vec<String>,
     used: Vec<&'a str>,
+    /// The files of volumes that only a pod has, by the name of the volume.
+    files: BTreeMap<String, Files>,
 }
 
 impl<'a> Finder<'a> {
-    fn volume(&mut self, i: usize, volume: &Volume, shared: bool) -> Option<Source> {
+    /// The files that a pod would bring.
+    fn of_a_pod(&mut self, i: usize, volume: &Volume) {
         let field = format!("spec.volumes[{i}]");
-        let only_in_a_cluster = [
-            ("downwardAPI", volume.downward_api.is_some()),
-            ("serviceAccount", volume.service_account.is_some()),
-            ("memoryDump", volume.memory_dump.is_some()),
-            ("containerPath", volume.container_path.is_some()),
-        ];
+        let only_in_a_cluster = [("memoryDump", volume.memory_dump.is_some()), ("containerPath", volume.container_path.is_some())];
         if let Some((kind, _)) = only_in_a_cluster.iter().find(|(_, there)| *there) {
-            self.fault(&format!("{field}.{kind}"), "this needs a cluster; take the volume and its disk away to run the machine alone");
-            return None;
+            let message = "this needs a cluster; take the volume, and what shows it, away to run the machine alone";
+            self.fault(&format!("{field}.{kind}"), message);
         }
-        if shared {
-            self.fault(
-                &field,
-                "the volume is shared as a file system, which needs a cluster; attach it as a disk to run the machine alone",
-            );
-            return None;
+        let files = if let Some(api) = &volume.downward_api {
+            let files = storage::downward_api(&self.machine.vmi.metadata, api, &format!("{field}.downwardAPI"));
+            files.map_err(|e| (e.field, e.message))
+        } else if let Some(account) = &volume.service_account {
+            let files = self.account(&account.service_account_name, &volume.name);
+            files.map_err(|message| (format!("{field}.serviceAccount.serviceAccountName"), message))
+        } else {
+            return;
+        };
+        match files {
+            Ok(files) => drop(self.files.insert(volume.name.clone(), files)),
+            Err((field, message)) => self.fault(&field, &message),
         }
+    }
+
+    /// What a pod of that service account has: its token, and by whom and where it is taken.
+    fn account(&mut self, account: &str, volume: &str) -> Result<Files, String> {
+        if let Some(pair) = self.pair(&self.args.volumes, [account, volume]) {
+            let shown = || format!("--volume {}={}", pair.name, pair.path.display());
+            let files = small_files(&pair.path).map_err(|e| format!("{}: {e}; name a folder with the file token", shown()))?;
+            return if files.is_empty() { Err(format!("{}: there is no file in the folder", shown())) } else { Ok(files) };
+        }
+        self.machine.sources.tokens.get(account).cloned().ok_or_else(|| {
+            format!(
+                "nothing here holds the token of the service account {account:?}; add --volume {account}=FOLDER with the files that a pod has \
+                 (token, ca.crt, namespace), or --file with a Secret of type {TOKEN_TYPE} whose annotation {ACCOUNT} is {account:?}"
+            )
+        })
+    }
+
+    /// The folders that the guest shares.
+    fn shares(&mut self, sources: &storage::Sources) -> Vec<Share> {
+        // what is not there was told already
+        if !self.faults.is_empty() {
+            return Vec::new();
+        }
+        let shares = match storage::shares(&self.machine.vmi, sources) {
+            Ok(shares) => shares,
+            Err(e) => {
+                self.fault(&e.field, &e.message);
+                return Vec::new();
+            }
+        };
+        shares.into_iter().filter_map(|share| self.share(share)).collect()
+    }
+
+    fn share(&mut self, storage::Share { name, field, content }: storage::Share) -> Option<Share> {
+        let content = match content {
+            storage::Content::Files(files) => Content::Files(files),
+            storage::Content::Claim(claim) => Content::Folder(self.folder(&field, &claim, &name)?),
+        };
+        Some(Share { name, field, content })
+    }
+
+    /// The folder that stands for a claim which the guest shares.
+    fn folder(&mut self, field: &str, claim: &str, volume: &str) -> Option<PathBuf> {
+        let Some(pair) = self.pair(&self.args.volumes, [claim, volume]) else {
+            self.fault(field, &format!("nothing here holds the claim {claim:?}; add --volume {claim}=FOLDER with the folder to share"));
+            return None;
+        };
+        match fs::canonicalize(&pair.path) {
+            Ok(folder) if folder.is_dir() => return Some(folder),
+            Ok(_) => self.fault(
+                field,
+                &format!("{} is no folder, and the guest shares the claim as a file system; name a folder", pair.path.display()),
+            ),
+            Err(e) => self.fault(field, &format!("--volume {}={}: {e}", pair.name, pair.path.display())),
+        }
+        None
+    }
+
+    fn volume(&mut self, i: usize, volume: &Volume) -> Option<Source> {
+        let field = format!("spec.volumes[{i}]");
         if let Some(disk) = &volume.container_disk {
             let wanted = Some(disk.path.clone()).filter(|p| !p.is_empty());
             return self.container(&format!("{field}.containerDisk.image"), &disk.image, &volume.name, wanted);

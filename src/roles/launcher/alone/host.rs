@@ -7,6 +7,7 @@ use kubevirt_rs::domain::{Architecture, wants_free_page_reporting, wants_serial_
 
 use super::lacks;
 use super::machine::Machine;
+use super::shares::Virtiofsd;
 use crate::libvirt::Daemon;
 use crate::linux::kvm;
 use crate::roles::launcher::Refusal;
@@ -20,6 +21,8 @@ pub(super) const MAX_FOLDER: usize = 40;
 pub(super) struct Host {
     pub(super) daemon: PathBuf,
     pub(super) qemu_img: PathBuf,
+    /// What shares folders with the guest, if it has any.
+    pub(super) virtiofsd: Option<Virtiofsd>,
     /// Why the guest is emulated, if it is.
     pub(super) emulated: Option<String>,
 }
@@ -52,6 +55,12 @@ pub(super) fn look(machine: &Machine, args: &Args) -> Result<Host, Refusal> {
     if domain.firmware.as_ref().and_then(|f| f.bootloader.as_ref()).is_some_and(|b| b.efi.is_some()) && firmware().plain.is_none() {
         need(None, "The UEFI firmware, which spec.domain.firmware.bootloader.efi needs,", "ovmf", "edk2-ovmf");
     }
+    let shares = domain.devices.filesystems.iter().any(|filesystem| filesystem.virtiofs.is_some());
+    let virtiofsd = if shares { Virtiofsd::find() } else { None };
+    if shares && virtiofsd.is_none() {
+        let debian = "virtiofsd, or in Debian 12 qemu-system-common";
+        need(None, "virtiofsd, which spec.domain.devices.filesystems needs,", debian, "virtiofsd");
+    }
     drop(qemu);
     let emulated = match args.accelerator {
         Accelerator::Tcg => Some("as asked".to_owned()),
@@ -64,7 +73,7 @@ pub(super) fn look(machine: &Machine, args: &Args) -> Result<Host, Refusal> {
         }
     };
     missing.extend(lacks::look(machine, emulated.is_some()));
-    if missing.is_empty() { Ok(Host { daemon, qemu_img, emulated }) } else { Err(Refusal::host(missing)) }
+    if missing.is_empty() { Ok(Host { daemon, qemu_img, virtiofsd, emulated }) } else { Err(Refusal::host(missing)) }
 }
 
 /// The facts that the converter is told: those of this machine, with everything below `folder`.

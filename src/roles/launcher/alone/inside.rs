@@ -28,6 +28,7 @@ use super::machine::Machine;
 use super::ports::Ports;
 use super::report::Report;
 use super::screen;
+use super::shares::Daemons;
 use super::state::State;
 use crate::libvirt::{Connection, Daemon, Domain, Event, Layout, LibvirtError, Lifecycle};
 use crate::linux::children::Children;
@@ -176,6 +177,7 @@ struct Running {
     name: String,
     events: mpsc::UnboundedReceiver<Event>,
     console: Option<Attached>,
+    shares: Daemons,
     _metrics: metrics::Metrics,
 }
 
@@ -210,6 +212,8 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
         crate::linux::files::private_dir(&folder).map_err(|e| Refusal::failure(format!("Failed to make {}: {e}", folder.display())))?;
     }
 
+    let virtiofsd = launch.host.virtiofsd.as_ref();
+    let mut shares = Daemons::start(&launch.sources.shares, virtiofsd, machine, &facts.paths, folder, children)?;
     report.passing(&format!("Starting {}", machine.name()));
     let planned = convert(machine, &facts)?;
     let name = format!("{}_{}", machine.vmi.metadata.namespace.as_deref().unwrap_or("default"), machine.name());
@@ -220,7 +224,12 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
     let domain = connection.define(planned.to_xml()).await.map_err(|e| refused(&e.to_string()))?;
     let with_last_words = |e: LibvirtError, daemon: &Daemon| refused(&format!("{e}\n{}", daemon.qemu_log(&name)));
     let mut events = connection.events();
-    domain.start_paused().await.map_err(|e| with_last_words(e, &daemon))?;
+    if let Err(e) = domain.start_paused().await {
+        let mut refusal = with_last_words(e, &daemon);
+        // what looks like QEMU's fault may be that of a daemon which has failed before
+        refusal.lines.extend(Some(shares.words()).filter(|words| !words.is_empty()));
+        return Err(refusal);
+    }
     forward(launch, &domain).await?;
     if let Some(listener) = &launch.screen {
         let listener = listener.try_clone().map_err(|e| Refusal::failure(format!("Failed to serve the screen: {e}")))?;
@@ -248,7 +257,7 @@ async fn start(launch: &Launch, children: &Children, report: &Report) -> Result<
     crate::linux::memory::give_back();
     let leave = if console.as_ref().is_some_and(Attached::interactive) { " Leave the console with Ctrl-]." } else { "" };
     report.event("Started", json!({"name": machine.name(), "uid": machine.uid()}), &format!("{} is booting.{leave}", machine.name()));
-    Ok(Running { daemon, _connection: connection, domain, name, events, console, _metrics: metrics })
+    Ok(Running { daemon, _connection: connection, domain, name, events, console, shares, _metrics: metrics })
 }
 
 /// Puts what outlives the guest where libvirt looks for it.
@@ -309,6 +318,10 @@ async fn watch(launch: &Launch, running: &mut Running, stops: &mut Stops, report
                 }
                 None => Input::Ended(End::Failed),
             },
+            words = running.shares.failed() => {
+                report.event("ShareFailed", json!({"message": words}), &words);
+                continue;
+            }
             status = running.daemon.ended() => {
                 report.line(&format!("Libvirt's daemon has ended ({status}); the guest is ended with it.\n{}", running.daemon.log()));
                 Input::Ended(End::Failed)

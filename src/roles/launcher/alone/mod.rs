@@ -17,6 +17,7 @@ mod machine;
 mod ports;
 mod report;
 mod screen;
+mod shares;
 mod state;
 
 use std::process::ExitCode;
@@ -30,8 +31,8 @@ use crate::linux::terminal::Modes;
 /// Runs the launcher without a cluster.
 pub(super) fn run(args: Args) -> Result<ExitCode, Refusal> {
     args.check()?;
-    let machine = machine::read(&args)?;
-    let sources = disks::Sources::find(&machine, &args)?;
+    let mut machine = machine::read(&args)?;
+    let sources = disks::Sources::find(&mut machine, &args)?;
     if args.dry_run {
         print!("{}", inside::dry_run(&machine, &sources, &args)?);
         return Ok(ExitCode::SUCCESS);

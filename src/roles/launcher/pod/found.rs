@@ -15,6 +15,7 @@ use kubevirt_rs::storage::{Files, Image, ImageFormat, Images, Sources};
 
 use super::fault;
 use crate::images;
+use crate::linux::files;
 
 /// The images of the volumes. What is found is added to the facts.
 pub(super) fn images(order: &Order, paths: &Paths, image_volumes: bool, volumes: &mut Volumes) -> Result<Images, Fault> {
@@ -142,19 +143,7 @@ pub(super) fn credentials(vmi: &VirtualMachineInstance) -> BTreeMap<String, File
     named.filter_map(|name| Some((name.to_owned(), folder(&pod::secret(&format!("{name}-access-cred")))?))).collect()
 }
 
-/// The files of a folder that the kubelet fills; nothing if there is no such folder. What Kubernetes keeps there for
-/// itself has names that begin with two dots.
+/// The files of a folder that the kubelet fills; nothing if there is no such folder.
 fn folder(path: &str) -> Option<Files> {
-    let mut files = Files::new();
-    for entry in fs::read_dir(path).ok()?.flatten() {
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        if name.starts_with("..") || !fs::metadata(entry.path()).is_ok_and(|m| m.is_file()) {
-            continue;
-        }
-        match fs::read(entry.path()) {
-            Ok(content) => drop(files.insert(name, content)),
-            Err(error) => tracing::warn!(%error, path = %entry.path().display(), "A file is left out"),
-        }
-    }
-    Some(files)
+    files::in_folder(Path::new(path)).ok()
 }

@@ -23,6 +23,7 @@ mod growth;
 mod hooks;
 mod operate;
 mod server;
+mod shares;
 mod start;
 
 use std::process::ExitCode;

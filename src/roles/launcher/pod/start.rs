@@ -19,7 +19,7 @@ use super::board::Doors;
 use super::console::Hub;
 use super::dhcp::{self, Servers};
 use super::hooks::{self, Hooks};
-use super::{facts, fault, found};
+use super::{facts, fault, found, shares};
 use crate::libvirt::{Connection, Daemon, Domain, Event, Layout, LibvirtError};
 use crate::linux::children::Children;
 use crate::linux::files;
@@ -117,6 +117,7 @@ pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, chil
         files::replace(log, b"").map_err(|e| fault(FaultReason::Failed, format!("Failed to make {}: {e}", log.display())))?;
     }
     let dhcp = dhcp::serve(order)?;
+    shares::wait(vmi, &facts.paths, until).await?;
 
     let name = domain_name(vmi);
     let refused = |reason: FaultReason, said: String| {
@@ -150,7 +151,17 @@ pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, chil
     if vmi.spec.start_strategy != Some(StartStrategy::Paused) {
         domain.resume().await.map_err(last_words)?;
     }
-    Ok(Started { domain, connection: libvirt.connection.clone(), name, vmi: vmi.clone(), events, doors, hooks, _dhcp: dhcp, _metrics: metrics })
+    Ok(Started {
+        domain,
+        connection: libvirt.connection.clone(),
+        name,
+        vmi: vmi.clone(),
+        events,
+        doors,
+        hooks,
+        _dhcp: dhcp,
+        _metrics: metrics,
+    })
 }
 
 /// Opens what leads to a guest whose processors do not run yet.
