@@ -44,7 +44,7 @@ impl Channel {
 
     /// The next request, once the guest has written all of it. After one that is not understood nobody knows where the
     /// next one begins, so that what was written along with it is dropped.
-    pub fn next(&mut self) -> Option<Request> {
+    pub fn take(&mut self) -> Option<Request> {
         let mut ends = self.read.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(i, _)| i);
         let request = match (ends.next(), ends.next()) {
             (Some(first), Some(second)) => {
@@ -84,7 +84,7 @@ mod tests {
     fn requests(text: &[u8]) -> Vec<Request> {
         let mut channel = Channel::default();
         channel.push(text);
-        std::iter::from_fn(|| channel.next()).collect()
+        std::iter::from_fn(|| channel.take()).collect()
     }
 
     #[test]
@@ -113,15 +113,15 @@ mod tests {
         let mut channel = Channel::default();
         for piece in ["", "GET /met", "rics/XML\n"] {
             channel.push(piece.as_bytes());
-            assert_eq!(channel.next(), None);
+            assert_eq!(channel.take(), None);
         }
         channel.push(b"\nGET /metrics/XML\n\nGET");
-        assert_eq!((channel.next(), channel.next(), channel.next()), (Some(Request::Metrics), Some(Request::Metrics), None));
+        assert_eq!((channel.take(), channel.take(), channel.take()), (Some(Request::Metrics), Some(Request::Metrics), None));
         // what is wrong takes the rest along
         channel.push(b" /other\n\nGET /metrics/XML\n\n");
-        assert_eq!((channel.next(), channel.next()), (Some(Request::Invalid), None));
+        assert_eq!((channel.take(), channel.take()), (Some(Request::Invalid), None));
         channel.push(b"GET /metrics/XML\n\n");
-        assert_eq!(channel.next(), Some(Request::Metrics));
+        assert_eq!(channel.take(), Some(Request::Metrics));
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
         let mut channel = Channel::default();
         for _ in 0..1000 {
             channel.push(&[b'x'; 512]);
-            channel.next();
+            channel.take();
             assert!(channel.read.len() <= LONGEST);
         }
     }

@@ -60,7 +60,7 @@ impl Pod {
         let sockets = folder.0.join("virtiofs");
         fs::create_dir(&sockets).expect("a folder");
         serve(&sockets);
-        Self::begin(folder, 0, &[])
+        Self::begin(folder, "tiny", 0, &[])
     }
 
     pub(crate) fn private(&self) -> PathBuf {

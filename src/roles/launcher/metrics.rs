@@ -122,7 +122,7 @@ async fn write(file: &File, source: &Source) -> Result<(), String> {
 async fn serve(mut stream: UnixStream, source: Source) {
     let (mut channel, mut piece, begin) = (Channel::default(), vec![0; PIECE], Instant::now());
     let ended = loop {
-        let Some(request) = channel.next() else {
+        let Some(request) = channel.take() else {
             match stream.read(&mut piece).await {
                 Ok(0) => break None,
                 Ok(n) => channel.push(piece.get(..n).unwrap_or_default()),
