@@ -3,6 +3,7 @@
 //! An object is kept packed, as its JSON text: a tenth of what it takes in memory when it is read, and a pass reads only
 //! what it decides by. What a pass looks up by other things than the name (owner, label) is kept in indices.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -190,7 +191,7 @@ impl<K: Object> Store<K> {
         object.meta_mut().managed_fields = None;
         (self.trim)(&mut object);
         let uid: Box<str> = object.meta().uid.as_deref().unwrap_or_default().into();
-        let text = serde_json::to_string(&object).ok()?.into_boxed_str();
+        let text = pack(&object)?;
         let by: Box<[Box<[Box<str>]>]> =
             self.indices.iter().map(|index| (index.of)(&object).into_iter().map(String::into_boxed_str).collect()).collect();
         {
@@ -273,6 +274,17 @@ impl State {
 /// The resource version as a number; 0 if it is none.
 pub(super) fn version(meta: &ObjectMeta) -> u64 {
     meta.resource_version.as_deref().and_then(|v| v.parse().ok()).unwrap_or(0)
+}
+
+/// The text of an object, in as much memory as it needs. It is written where there is room already: a text that grows, and
+/// is cut to its size then, takes longer to be moved than to be written.
+fn pack<K: Object>(object: &K) -> Option<Box<str>> {
+    thread_local!(static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
+    ROOM.with_borrow_mut(|room| {
+        room.clear();
+        serde_json::to_writer(&mut *room, object).ok()?;
+        std::str::from_utf8(room).ok().map(Box::from)
+    })
 }
 
 fn unpack<K: Object>(packed: &Packed) -> Option<K> {

@@ -17,6 +17,7 @@ mod rbac;
 mod refusals;
 mod road;
 mod roles;
+mod shares;
 mod stuck;
 mod tools_of_others;
 mod traces;
@@ -31,11 +32,12 @@ use cluster::Cluster;
 /// What must be seen; it panics when it is not.
 type Point = fn(&Cluster);
 
-const POINTS: [(&str, Point); 18] = [
+const POINTS: [(&str, Point); 19] = [
     ("the_smallest_example_runs_and_answers", road::the_smallest_example_runs_and_answers),
     ("kubevirts_own_client_library_works_unchanged", library::kubevirts_own_client_library_works_unchanged),
     ("a_guest_is_set_up_by_cloud_init_and_answers_ssh", cloud_init::a_guest_is_set_up_by_cloud_init_and_answers_ssh),
     ("every_kind_of_disk_is_in_the_guest", cloud_init::every_kind_of_disk_is_in_the_guest),
+    ("a_guest_shares_what_its_pod_has", shares::a_guest_shares_what_its_pod_has),
     ("tools_of_others_follow_a_machine", tools_of_others::tools_of_others_follow_a_machine),
     ("tools_of_others_scale_and_apply", tools_of_others::tools_of_others_scale_and_apply),
     ("what_cannot_start_says_why_and_what_to_do", stuck::what_cannot_start_says_why_and_what_to_do),
