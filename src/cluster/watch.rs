@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::future::join;
 use futures_util::{AsyncBufReadExt as _, TryStreamExt as _};
 use http_body_util::BodyExt as _;
+use hyper::Request;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube::api::{ListParams, WatchParams};
@@ -136,46 +136,23 @@ impl<K: Object> Page<K> {
     }
 }
 
-/// What the API server answers to a list.
-enum Answer {
-    Text(String),
-    /// In the binary form.
-    Binary(Bytes),
-}
-
-impl Answer {
-    /// Asks for a list; in the binary form, if that is wanted and the API server has it.
-    async fn ask(cluster: &Cluster, request: hyper::Request<Vec<u8>>, binary: bool) -> Result<Self, Error> {
-        const ACCEPTED: HeaderValue = HeaderValue::from_static("application/vnd.kubernetes.protobuf, application/json");
-        if !binary {
-            return Ok(Self::Text(cluster.client.request_text(request).await?));
-        }
+/// Asks for a page; in the binary form, if the store takes that and the API server has it.
+async fn page<K: Object>(store: &Store<K>, cluster: &Cluster, request: Request<Vec<u8>>) -> Result<Page<K>, Error> {
+    const BINARY: &str = "application/vnd.kubernetes.protobuf";
+    const ACCEPTED: HeaderValue = HeaderValue::from_static("application/vnd.kubernetes.protobuf, application/json");
+    if let Some(read) = store.binary() {
         let (mut head, body) = request.clone().into_parts();
         head.headers.insert(ACCEPT, ACCEPTED);
-        let response = cluster.client.send(hyper::Request::from_parts(head, Body::from(body))).await?;
-        if !response.status().is_success() {
-            // the words for why not are read from the other form
-            return Ok(Self::Text(cluster.client.request_text(request).await?));
+        let response = cluster.client.send(Request::from_parts(head, Body::from(body))).await?;
+        let kind = response.headers().get(CONTENT_TYPE);
+        if response.status().is_success() && kind.is_some_and(|kind| kind.as_bytes().starts_with(BINARY.as_bytes())) {
+            let body = response.into_body().collect().await.map_err(|error| Error::Unanswered(error.to_string()))?;
+            let (metadata, items) = read(&body.to_bytes()).map_err(|error| Error::Unanswered(error.to_string()))?;
+            return Ok(Page { metadata, items });
         }
-        let kind = response.headers().get(CONTENT_TYPE).cloned();
-        let body = response.into_body().collect().await;
-        let bytes = body.map_err(|error| Error::Unanswered(error.to_string()))?.to_bytes();
-        if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/vnd.kubernetes.protobuf")) {
-            return Ok(Self::Binary(bytes));
-        }
-        Ok(Self::Text(String::from_utf8(bytes.into()).map_err(kube::Error::FromUtf8)?))
+        // asked once more as text, of which the words of a refusal are read, too
     }
-
-    fn read<K: Object>(&self, store: &Store<K>) -> Result<Page<K>, Error> {
-        match (self, store.binary()) {
-            (Self::Binary(bytes), Some(read)) => {
-                let (metadata, items) = read(bytes).map_err(|error| Error::Unanswered(error.to_string()))?;
-                Ok(Page { metadata, items })
-            }
-            (Self::Binary(_), None) => Err(Error::Unanswered("nobody here reads the binary form of it".to_owned())),
-            (Self::Text(text), _) => Ok(Page::read(text)?),
-        }
-    }
+    Ok(Page::read(&cluster.client.request_text(request).await?)?)
 }
 
 /// Reads an object; one that nobody understands must not keep us from all others.
@@ -325,12 +302,12 @@ async fn list<K: Object>(
     };
     let ask = |params: &ListParams| {
         let request = selection.request::<K>().list(params).map_err(kube::Error::BuildRequest);
-        async { Answer::ask(cluster, request?, store.binary().is_some()).await }
+        async { page(store, cluster, request?).await }
     };
     let mut listed = BTreeSet::new();
     let mut answer = ask(&params).await?;
     let version = loop {
-        let Page { metadata, items } = answer.read(store)?;
+        let Page { metadata, items } = answer;
         let keep = async {
             for object in items {
                 listed.insert(Key::of(object.meta()));

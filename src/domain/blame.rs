@@ -30,6 +30,8 @@ enum Field {
 
 const IN_USE: &str = "another process uses the disk: end it, or mark the disk `shareable` in all guests that share it";
 
+const FEATURES: &str = "leave these features out, or take a model that every node of the guest has";
+
 /// The first that fits is taken.
 const KNOWN: [Known; 15] = [
     Known { words: &["Failed to get", "lock"], field: Field::Volume, right: IN_USE },
@@ -49,16 +51,8 @@ const KNOWN: [Known; 15] = [
         field: Field::Is("spec.domain.cpu.features"),
         right: "take features by the names that libvirt has for them",
     },
-    Known {
-        words: &["CPU", "missing features"],
-        field: Field::Is("spec.domain.cpu"),
-        right: "leave these features out, or take a model that every node of the guest has",
-    },
-    Known {
-        words: &["CPU", "does not provide required features"],
-        field: Field::Is("spec.domain.cpu"),
-        right: "leave these features out, or take a model that every node of the guest has",
-    },
+    Known { words: &["CPU", "missing features"], field: Field::Is("spec.domain.cpu"), right: FEATURES },
+    Known { words: &["CPU", "does not provide required features"], field: Field::Is("spec.domain.cpu"), right: FEATURES },
     Known {
         words: &["backing store", "guest RAM", "Cannot allocate memory"],
         field: Field::Is("spec.domain.memory.hugepages"),
@@ -124,8 +118,8 @@ fn volume(said: &str, vmi: &VirtualMachineInstance, domain: &Domain) -> Option<S
 mod tests {
     use serde_json::json;
 
+    use super::super::convert;
     use super::super::testing::{facts, with};
-    use super::super::{Facts, convert};
     use super::blame;
 
     #[test]
@@ -135,8 +129,7 @@ mod tests {
         let vmi = with(json!({"spec": {
             "domain": {"devices": {"disks": [disk("data"), disk("data-2")]}}, "volumes": [claim("data"), claim("data-2")],
         }}));
-        let facts = Facts { ..facts(&[]) };
-        let domain = convert(&vmi, &facts).unwrap();
+        let domain = convert(&vmi, &facts(&[])).unwrap();
         let path = |at: usize| domain.devices.disks[at].content().and_then(|source| source.path()).unwrap().to_owned();
         for (said, field) in [
             (format!("Failed to get \"write\" lock\nIs another process using the image [{}]?", path(0)), Some("spec.volumes[0]")),

@@ -46,7 +46,7 @@ pub fn update(document: &str) -> Result<[Write; 3], TooLarge> {
 
 /// The whole disk, without a figure on it.
 pub fn empty() -> Vec<u8> {
-    let body = [EMPTY.as_bytes(), b"\n"].concat();
+    let body = ended(EMPTY);
     let mut disk = header(false, &body);
     disk.extend(body);
     disk.resize(SIZE, 0);
@@ -58,8 +58,12 @@ fn body(document: &str) -> Result<Vec<u8>, TooLarge> {
     if length > LARGEST {
         return Err(TooLarge(length));
     }
-    // readers print it as it is, and no line of theirs follows
-    Ok([document.as_bytes(), b"\n"].concat())
+    Ok(ended(document))
+}
+
+/// Readers print a document as it is, and no line of theirs follows.
+fn ended(document: &str) -> Vec<u8> {
+    [document.as_bytes(), b"\n"].concat()
 }
 
 fn header(is_locked: bool, body: &[u8]) -> Vec<u8> {

@@ -148,19 +148,14 @@ fn one(
         let path = images.get(&volume.name).map_or(&host.path, |image| &image.path);
         return Ok(Some(Build::Host { path: path.clone(), bytes: u64::try_from(host.capacity.value()).unwrap_or(0) }));
     }
-    if let Some(map) = &volume.config_map {
-        let files = lookup(&sources.config_maps, "ConfigMap", &map.name, map.optional, &format!("{field}.configMap.name"))?;
-        return iso(field, paths.config_map(&volume.name), &map.volume_label, &files).map(Some);
-    }
-    if let Some(secret) = &volume.secret {
-        let files = lookup(&sources.secrets, "Secret", &secret.secret_name, secret.optional, &format!("{field}.secret.secretName"))?;
-        return iso(field, paths.secret(&volume.name), &secret.volume_label, &files).map(Some);
-    }
-    if let Some(api) = &volume.downward_api {
-        return iso(field, paths.downward_api(&volume.name), &api.volume_label, &in_pod(volume, field, sources)?).map(Some);
-    }
-    if volume.service_account.is_some() {
-        return iso(field, paths.service_account.clone(), "", &in_pod(volume, field, sources)?).map(Some);
+    if let Some((_, files)) = files_of(volume, field, sources)? {
+        let (path, label) = match (&volume.config_map, &volume.secret, &volume.downward_api) {
+            (Some(map), ..) => (paths.config_map(&volume.name), map.volume_label.as_str()),
+            (_, Some(secret), _) => (paths.secret(&volume.name), secret.volume_label.as_str()),
+            (.., Some(api)) => (paths.downward_api(&volume.name), api.volume_label.as_str()),
+            _ => (paths.service_account.clone(), ""),
+        };
+        return iso(field, path, label, &files).map(Some);
     }
     if volume.downward_metrics.is_some() {
         return Ok(Some(Build::Metrics { path: paths.metrics_disk.clone(), content: disk::empty() }));
@@ -178,19 +173,27 @@ fn one(
     Ok(None)
 }
 
-/// The files of a volume that only a pod has.
-fn in_pod(volume: &Volume, field: &str, sources: &Sources) -> Result<Files, StorageError> {
+/// What a volume is made of that consists of files: the name of its source, and the files.
+pub(super) fn files_of(volume: &Volume, field: &str, sources: &Sources) -> Result<Option<(&'static str, Files)>, StorageError> {
+    if let Some(map) = &volume.config_map {
+        let files = lookup(&sources.config_maps, "ConfigMap", &map.name, map.optional, &format!("{field}.configMap.name"))?;
+        return Ok(Some(("configMap", files)));
+    }
+    if let Some(secret) = &volume.secret {
+        let files = lookup(&sources.secrets, "Secret", &secret.secret_name, secret.optional, &format!("{field}.secret.secretName"))?;
+        return Ok(Some(("secret", files)));
+    }
+    let source = match (&volume.downward_api, &volume.service_account) {
+        (Some(_), _) => "downwardAPI",
+        (None, Some(_)) => "serviceAccount",
+        (None, None) => return Ok(None),
+    };
+    // those only a pod has
     let missing = || StorageError::field(field, "its files are not in the launcher's pod");
-    sources.volumes.get(&volume.name).cloned().ok_or_else(missing)
+    Ok(Some((source, sources.volumes.get(&volume.name).cloned().ok_or_else(missing)?)))
 }
 
-pub(super) fn lookup(
-    all: &BTreeMap<String, Files>,
-    kind: &str,
-    name: &str,
-    optional: Option<bool>,
-    field: &str,
-) -> Result<Files, StorageError> {
+fn lookup(all: &BTreeMap<String, Files>, kind: &str, name: &str, optional: Option<bool>, field: &str) -> Result<Files, StorageError> {
     match all.get(name) {
         Some(files) => Ok(files.clone()),
         None if optional == Some(true) => Ok(Files::new()),

@@ -1,6 +1,6 @@
 //! What a guest shares as a file system where no pod brings it.
 
-use super::plan::lookup;
+use super::plan::files_of;
 use super::{Files, Sources, StorageError};
 use crate::api::v1::{VirtualMachineInstance, Volume};
 
@@ -31,12 +31,11 @@ pub enum Content {
 pub fn shares(vmi: &VirtualMachineInstance, sources: &Sources) -> Result<Vec<Share>, StorageError> {
     let shared = vmi.spec.domain.devices.filesystems.iter().enumerate().filter(|(_, f)| f.virtiofs.is_some());
     let share = |(i, filesystem): (usize, &crate::api::v1::Filesystem)| {
-        let missing = || {
+        let mut volumes = vmi.spec.volumes.iter().enumerate();
+        let (at, volume) = volumes.find(|(_, volume)| volume.name == filesystem.name).ok_or_else(|| {
             let message = format!("there is no volume {:?}; name one", filesystem.name);
             StorageError::field(&format!("spec.domain.devices.filesystems[{i}].name"), &message)
-        };
-        let at = vmi.spec.volumes.iter().position(|volume| volume.name == filesystem.name).ok_or_else(missing)?;
-        let volume = vmi.spec.volumes.get(at).ok_or_else(missing)?;
+        })?;
         one(volume, &format!("spec.volumes[{at}]"), sources)
     };
     shared.map(share).collect()
@@ -50,21 +49,13 @@ fn one(volume: &Volume, field: &str, sources: &Sources) -> Result<Share, Storage
     if let Some(data) = &volume.data_volume {
         return Ok(share("dataVolume", Content::Claim(data.name.clone())));
     }
-    let (source, files) = if let Some(map) = &volume.config_map {
-        ("configMap", lookup(&sources.config_maps, "ConfigMap", &map.name, map.optional, &format!("{field}.configMap.name"))?)
-    } else if let Some(secret) = &volume.secret {
-        let at = format!("{field}.secret.secretName");
-        ("secret", lookup(&sources.secrets, "Secret", &secret.secret_name, secret.optional, &at)?)
-    } else if volume.downward_api.is_some() || volume.service_account.is_some() {
-        let source = if volume.downward_api.is_some() { "downwardAPI" } else { "serviceAccount" };
-        (source, sources.volumes.get(&volume.name).cloned().unwrap_or_default())
-    } else {
+    let (source, files) = files_of(volume, field, sources)?.ok_or_else(|| {
         let message = format!(
             "{:?} is no folder; share a claim, a ConfigMap, a Secret, a downwardAPI volume or a service account, or attach it as a disk",
             volume.name
         );
-        return Err(StorageError::field(field, &message));
-    };
+        StorageError::field(field, &message)
+    })?;
     match files.keys().find(|name| !stays_inside(name)) {
         Some(name) => Err(StorageError::field(&format!("{field}.{source}"), &format!("the file name {name:?} leads out of the folder"))),
         None => Ok(share(source, Content::Files(files))),

@@ -9,6 +9,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::guest::{BOOT, Folder, Launcher, tiny};
+use crate::operations::run;
 use crate::pod::{Pod, order, root};
 use crate::traces;
 
@@ -125,18 +126,9 @@ fn a_guest_without_a_cluster_reads_its_metrics() {
     let arguments: Vec<String> = ["--vmi".to_owned(), vmi].into_iter().chain(tiny()).collect();
     let mut launcher = Launcher::start(&scratch, &arguments);
     launcher.log_in("root", "kubevirt");
-    let mut count = 0;
-    let mut run = |command: &str| {
-        count += 1;
-        // the console shows what is typed as well: quotes tell it from what is printed
-        launcher.type_line(&format!(r#"echo be""gin-{count}; {command}; echo; echo e""nd-{count}"#));
-        launcher.wait_for(&format!("end-{count}"), BOOT);
-        let printed = launcher.printed();
-        let (_, rest) = printed.rsplit_once(&format!("begin-{count}")).expect("its begin");
-        rest.split(&format!("end-{count}")).next().unwrap_or_default().trim().to_owned()
-    };
+    launcher.listen();
     let host_name = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
-    look(host_name.trim(), 2.0, &mut run);
+    look(host_name.trim(), 2.0, |command| launcher.run(command));
     launcher.signal(Signal::SIGTERM);
     assert_eq!(launcher.end(Duration::from_secs(60)), Some(0), "{}", launcher.told());
     traces::none_left(&scratch, &before, Duration::ZERO);
@@ -158,12 +150,7 @@ fn a_guest_in_a_pod_reads_its_metrics_under_the_name_of_the_node() {
     let (status, shown) = pod.ask("PUT", "/v1/instance", &order);
     assert_eq!(status, 200, "{shown}");
     pod.until("no agent", BOOT, |pod| Some(pod.status()["agent"]["os"].clone()).filter(Value::is_object));
-    look("node-7", 1.0, |command| {
-        let what = json!({"command": "sh", "args": ["-c", command], "timeoutSeconds": 60});
-        let (status, said) = pod.ask("POST", "/v1/exec", &what);
-        assert_eq!(status, 200, "{command}: {said}");
-        said["stdout"].as_str().expect("a text").trim().to_owned()
-    });
+    look("node-7", 1.0, |command| run(&pod, command));
     assert_eq!(pod.ask("POST", "/v1/shutdown", &json!({})).0, 204);
     assert_eq!(pod.end(BOOT), Some(0), "{}", pod.log());
 }
