@@ -9,6 +9,7 @@
 #![allow(dead_code, unused_imports)]
 
 mod access;
+mod binary;
 mod configuration;
 mod error;
 mod events;
@@ -18,6 +19,7 @@ mod lease;
 mod limiter;
 pub(crate) mod pods;
 mod queue;
+pub(crate) mod revisions;
 mod shutdown;
 #[cfg(test)]
 pub(crate) mod simulation;

@@ -4,19 +4,16 @@
 //! field. In the binary form the API server writes it somewhat sooner, and what is not asked for is passed over without
 //! being looked at. The numbers are those of `k8s.io/api/core/v1/generated.proto` and its neighbours.
 
-use std::collections::BTreeMap;
 use std::mem::take;
 
 use k8s_openapi::api::core::v1::{
     Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus,
     PersistentVolumeClaimVolumeSource, Pod, PodCondition, PodIP, PodSpec, PodStatus, Toleration, Volume,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta, OwnerReference, Time};
-use k8s_openapi::jiff::Timestamp;
-use prost::{DecodeError, Message};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta};
+use prost::DecodeError;
 
-/// What the binary form begins with.
-const MAGIC: &[u8] = b"k8s\0";
+use super::binary::{self, all, some, time};
 
 /// Takes out of a pod what nobody here reads: left are its containers' names, images and states, the names of its volumes,
 /// and what attachment pods take over.
@@ -86,62 +83,13 @@ fn trim_containers(all: Vec<ContainerStatus>) -> Vec<ContainerStatus> {
 ///
 /// It is no such list.
 pub(crate) fn read_list(bytes: &[u8]) -> Result<(ListMeta, Vec<Pod>), DecodeError> {
-    // without what it should begin with it is read as something that cannot be
-    let list = list::Pods::decode(&*list::Unknown::decode(bytes.strip_prefix(MAGIC).unwrap_or(&[0]))?.raw)?;
-    let meta = list.metadata.unwrap_or_default();
-    let meta = ListMeta { resource_version: some(meta.resource_version), continue_: some(meta.continue_), ..ListMeta::default() };
-    Ok((meta, list.items.into_iter().map(Pod::from).collect()))
-}
-
-/// A text that is not there is empty.
-fn some(text: String) -> Option<String> {
-    Some(text).filter(|text| !text.is_empty())
-}
-
-/// So is a list.
-fn all<T, U>(list: Vec<T>, of: impl Fn(T) -> U) -> Option<Vec<U>> {
-    (!list.is_empty()).then(|| list.into_iter().map(of).collect())
-}
-
-/// A time that is not set is one without seconds.
-fn time(time: list::Time) -> Option<Time> {
-    let set = time.seconds != 0 || time.nanos != 0;
-    Timestamp::new(time.seconds, time.nanos).ok().filter(|_| set).map(Time)
-}
-
-fn map(map: BTreeMap<String, String>) -> Option<BTreeMap<String, String>> {
-    Some(map).filter(|map| !map.is_empty())
+    let list: list::Pods = binary::read(bytes)?;
+    Ok((list.metadata.unwrap_or_default().into(), list.items.into_iter().map(Pod::from).collect()))
 }
 
 impl From<list::Pod> for Pod {
     fn from(pod: list::Pod) -> Self {
         Self { metadata: pod.metadata.unwrap_or_default().into(), spec: pod.spec.map(Into::into), status: pod.status.map(Into::into) }
-    }
-}
-
-impl From<list::Meta> for ObjectMeta {
-    fn from(meta: list::Meta) -> Self {
-        let owner = |owner: list::Owner| OwnerReference {
-            api_version: owner.api_version,
-            kind: owner.kind,
-            name: owner.name,
-            uid: owner.uid,
-            controller: owner.controller,
-            block_owner_deletion: owner.block_owner_deletion,
-        };
-        Self {
-            name: some(meta.name),
-            namespace: some(meta.namespace),
-            uid: some(meta.uid),
-            resource_version: some(meta.resource_version),
-            creation_timestamp: meta.creation_timestamp.and_then(time),
-            deletion_timestamp: meta.deletion_timestamp.and_then(time),
-            labels: map(meta.labels),
-            annotations: map(meta.annotations),
-            owner_references: all(meta.owner_references, owner),
-            finalizers: all(meta.finalizers, |text| text),
-            ..Self::default()
-        }
     }
 }
 
@@ -220,28 +168,16 @@ impl From<list::ContainerStatus> for ContainerStatus {
 
 /// The parts of the messages that are read.
 mod list {
-    use std::collections::BTreeMap;
-
     use prost::Message;
 
-    #[derive(Clone, PartialEq, Message)]
-    pub(super) struct Unknown {
-        #[prost(bytes = "vec", tag = "2")]
-        pub(super) raw: Vec<u8>,
-    }
+    use super::binary::{ListMeta, Meta, Time};
+
     #[derive(Clone, PartialEq, Message)]
     pub(super) struct Pods {
         #[prost(message, optional, tag = "1")]
         pub(super) metadata: Option<ListMeta>,
         #[prost(message, repeated, tag = "2")]
         pub(super) items: Vec<Pod>,
-    }
-    #[derive(Clone, PartialEq, Message)]
-    pub(super) struct ListMeta {
-        #[prost(string, tag = "2")]
-        pub(super) resource_version: String,
-        #[prost(string, tag = "3")]
-        pub(super) continue_: String,
     }
     #[derive(Clone, PartialEq, Message)]
     pub(super) struct Pod {
@@ -251,51 +187,6 @@ mod list {
         pub(super) spec: Option<Spec>,
         #[prost(message, optional, tag = "3")]
         pub(super) status: Option<Status>,
-    }
-    #[derive(Clone, PartialEq, Message)]
-    pub(super) struct Meta {
-        #[prost(string, tag = "1")]
-        pub(super) name: String,
-        #[prost(string, tag = "3")]
-        pub(super) namespace: String,
-        #[prost(string, tag = "5")]
-        pub(super) uid: String,
-        #[prost(string, tag = "6")]
-        pub(super) resource_version: String,
-        #[prost(message, optional, tag = "8")]
-        pub(super) creation_timestamp: Option<Time>,
-        #[prost(message, optional, tag = "9")]
-        pub(super) deletion_timestamp: Option<Time>,
-        #[prost(btree_map = "string, string", tag = "11")]
-        pub(super) labels: BTreeMap<String, String>,
-        #[prost(btree_map = "string, string", tag = "12")]
-        pub(super) annotations: BTreeMap<String, String>,
-        #[prost(message, repeated, tag = "13")]
-        pub(super) owner_references: Vec<Owner>,
-        #[prost(string, repeated, tag = "14")]
-        pub(super) finalizers: Vec<String>,
-    }
-    #[derive(Clone, PartialEq, Message)]
-    pub(super) struct Owner {
-        #[prost(string, tag = "1")]
-        pub(super) kind: String,
-        #[prost(string, tag = "3")]
-        pub(super) name: String,
-        #[prost(string, tag = "4")]
-        pub(super) uid: String,
-        #[prost(string, tag = "5")]
-        pub(super) api_version: String,
-        #[prost(bool, optional, tag = "6")]
-        pub(super) controller: Option<bool>,
-        #[prost(bool, optional, tag = "7")]
-        pub(super) block_owner_deletion: Option<bool>,
-    }
-    #[derive(Clone, Copy, PartialEq, Eq, Message)]
-    pub(super) struct Time {
-        #[prost(int64, tag = "1")]
-        pub(super) seconds: i64,
-        #[prost(int32, tag = "2")]
-        pub(super) nanos: i32,
     }
     #[derive(Clone, PartialEq, Message)]
     pub(super) struct Spec {

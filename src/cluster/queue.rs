@@ -25,8 +25,12 @@ pub(crate) struct Queue<T: Clone + Eq + Hash + Ord> {
 struct State<T> {
     /// What waits for a worker, in its order.
     waiting: VecDeque<T>,
+    /// What waits until nothing of the above does. What has been put in above since is here as well, and passed over.
+    unhurried: VecDeque<T>,
     /// What waits, or shall wait again once its worker is through.
     dirty: HashSet<T>,
+    /// What of that waits for all the rest.
+    slow: HashSet<T>,
     /// What workers have in hand.
     in_hand: HashSet<T>,
     /// What comes back at a time, the next first.
@@ -40,7 +44,9 @@ impl<T: Clone + Eq + Hash + Ord> State<T> {
     fn new(now: Instant) -> Self {
         Self {
             waiting: VecDeque::new(),
+            unhurried: VecDeque::new(),
             dirty: HashSet::new(),
+            slow: HashSet::new(),
             in_hand: HashSet::new(),
             later: BTreeSet::new(),
             due: HashMap::new(),
@@ -49,10 +55,20 @@ impl<T: Clone + Eq + Hash + Ord> State<T> {
     }
 
     fn add(&mut self, item: T) -> bool {
-        if !self.dirty.insert(item.clone()) || self.in_hand.contains(&item) {
+        let in_turn = !self.dirty.insert(item.clone()) && !self.slow.remove(&item);
+        if in_turn || self.in_hand.contains(&item) {
             return false;
         }
         self.waiting.push_back(item);
+        true
+    }
+
+    fn add_unhurried(&mut self, item: T) -> bool {
+        if !self.dirty.insert(item.clone()) || self.in_hand.contains(&item) {
+            return false;
+        }
+        self.slow.insert(item.clone());
+        self.unhurried.push_back(item);
         true
     }
 
@@ -92,7 +108,10 @@ impl<T: Clone + Eq + Hash + Ord> State<T> {
     /// The next item for a worker, or when there will be one.
     fn take(&mut self, now: Instant) -> (Option<T>, Option<Instant>) {
         let next_due = self.mature(now);
-        let item = self.waiting.pop_front();
+        let item = self.waiting.pop_front().or_else(|| {
+            let at = self.unhurried.iter().position(|item| self.slow.remove(item))?;
+            self.unhurried.drain(..=at).next_back()
+        });
         if let Some(item) = &item {
             self.dirty.remove(item);
             self.in_hand.insert(item.clone());
@@ -134,6 +153,12 @@ impl<T: Clone + Eq + Hash + Ord> Queue<T> {
         self.wake(changed);
     }
 
+    /// Puts an item in that can wait until nothing else does.
+    pub(crate) fn add_unhurried(&self, item: T) {
+        let changed = self.state().add_unhurried(item);
+        self.wake(changed);
+    }
+
     /// Puts an item in when some time has passed; of several times the first counts.
     pub(crate) fn add_after(&self, item: T, delay: Duration) {
         let changed = self.state().add_at(item, Instant::now() + delay);
@@ -158,7 +183,8 @@ impl<T: Clone + Eq + Hash + Ord> Queue<T> {
 
     /// How many items wait for a worker.
     pub(crate) fn len(&self) -> usize {
-        self.state().waiting.len()
+        let state = self.state();
+        state.waiting.len() + state.slow.len()
     }
 
     /// The next item. It stays in the hand of this worker until [`Queue::done`].
@@ -167,7 +193,7 @@ impl<T: Clone + Eq + Hash + Ord> Queue<T> {
             let (item, next_due, more) = {
                 let mut state = self.state();
                 let (item, next_due) = state.take(Instant::now());
-                (item, next_due, !state.waiting.is_empty() || next_due.is_some())
+                (item, next_due, !(state.waiting.is_empty() && state.slow.is_empty()) || next_due.is_some())
             };
             if let Some(item) = item {
                 // What woke this worker may have put in more than one item.
@@ -226,6 +252,24 @@ mod tests {
         assert_eq!([(); 2].map(|()| state.take(now).0), [Some(1), None]);
         assert!(!state.done(&1));
         assert_eq!(state.take(now), (None, None));
+    }
+
+    #[test]
+    fn what_can_wait_comes_last_and_once() {
+        let now = Instant::now();
+        let mut state = State::new(now);
+        assert_eq!([1, 2, 3, 4, 1].map(|item| state.add_unhurried(item)), [true, true, true, true, false]);
+        // It hurries now, or something does that was not there before.
+        assert_eq!([2, 5, 5].map(|item| state.add(item)), [true, true, false]);
+        assert!(!state.add_unhurried(5));
+        assert_eq!([(); 3].map(|()| state.take(now).0), [Some(2), Some(5), Some(1)]);
+        // Who is in hand comes again at once, and what was passed over stays where it is.
+        assert!(!state.add_unhurried(1) && !state.add(2));
+        assert!(state.done(&1) && state.done(&2) && !state.done(&5));
+        state.add_unhurried(2);
+        assert_eq!([(); 5].map(|()| state.take(now).0), [Some(1), Some(2), Some(3), Some(4), None]);
+        assert!(![1, 2, 3, 4].map(|item| state.done(&item)).contains(&true));
+        assert_eq!((state.take(now), state.unhurried.len(), state.slow.len()), ((None, None), 0, 0));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the controllers read, and whom a change concerns.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
@@ -21,7 +22,7 @@ use kubevirt_rs::lifecycle::{owner, persistent_state, volumes};
 
 use super::item::Item;
 use super::settings::Settings;
-use crate::cluster::{Change, Cluster, Index, Key, Object, Queue, Recorder, Selection, Shutdown, Store, pods, reference};
+use crate::cluster::{Change, Cluster, Index, Key, Object, Queue, Recorder, Selection, Shutdown, Store, pods, reference, revisions};
 
 /// Objects by the uid of what controls them.
 pub(super) const OWNER: &str = "owner";
@@ -61,6 +62,8 @@ pub(super) struct Stores {
     pub(super) cluster_instancetypes: Arc<Store<VirtualMachineClusterInstancetype>>,
     pub(super) preferences: Arc<Store<VirtualMachinePreference>>,
     pub(super) cluster_preferences: Arc<Store<VirtualMachineClusterPreference>>,
+    /// Whether everything has been listed once.
+    listed: AtomicBool,
 }
 
 /// What is put into the queue when something changes.
@@ -167,7 +170,7 @@ impl Stores {
             ),
             claims: Arc::default(),
             data_volumes: Arc::default(),
-            revisions: Arc::new(Store::new(vec![index(OWNER, owner_of)], trim_revision)),
+            revisions: Arc::new(Store::new(vec![index(OWNER, owner_of)], trim_revision).listed_in_binary(revisions::read_list)),
             migrations: Arc::new(Store::new(
                 vec![index(MIGRATED, |m: &VirtualMachineInstanceMigration| {
                     let name = format!("{}/{}", m.metadata.namespace.as_deref().unwrap_or_default(), m.spec.vmi_name);
@@ -185,6 +188,7 @@ impl Stores {
             cluster_instancetypes: Arc::default(),
             preferences: Arc::default(),
             cluster_preferences: Arc::default(),
+            listed: AtomicBool::new(false),
         })
     }
 
@@ -247,6 +251,7 @@ impl Stores {
         macro_rules! wait { ($($store:ident)*) => { $(self.$store.ready().await;)* } }
         wait!(machines instances sets pools pods claims data_volumes revisions migrations presets nodes namespaces quotas storage_classes);
         wait!(kubevirts instancetypes cluster_instancetypes preferences cluster_preferences);
+        self.listed.store(true, Ordering::Release);
     }
 
     /// Whether a migration of the instance has not ended.
@@ -256,20 +261,41 @@ impl Stores {
 }
 
 impl Concerns {
+    /// Puts an item in. While everything is listed for the first time most of it is as it should be: to see that of very many
+    /// takes a while, in which others shall not wait.
+    fn add(&self, item: Item) {
+        self.add_after(item, Duration::ZERO);
+    }
+
+    /// The same for an item that shall wait anyway.
+    fn add_after(&self, item: Item, delay: Duration) {
+        if !self.stores.listed.load(Ordering::Acquire) {
+            self.queue.add_unhurried(item);
+        } else if delay.is_zero() {
+            self.queue.add(item);
+        } else {
+            self.queue.add_after(item, delay);
+        }
+    }
+
     fn machine(&self, change: Change<'_, VirtualMachine>) {
         let key = Key::of(&change.object.metadata);
         if change.gone && self.stores.instances.contains(&key) {
-            self.queue.add(Item::Instance(key.clone()));
+            self.add(Item::Instance(key.clone()));
         }
         if let Some(owner) = owner::controller(&change.object.metadata).filter(|o| o.kind == "VirtualMachinePool") {
-            self.queue.add(Item::Pool(Key::new(&key.namespace, &owner.name)));
+            self.add(Item::Pool(Key::new(&key.namespace, &owner.name)));
         }
         let machine = change.object;
         let settled = machine.status.state_change_requests.is_empty()
             && machine.metadata.deletion_timestamp.is_none()
             && machine.metadata.generation == Some(machine.status.observed_generation);
-        // Most changes of a status are our own.
-        self.queue.add_after(Item::Machine(key), if settled { SETTLES } else { Duration::ZERO });
+        if settled {
+            // Most changes of a status are our own.
+            self.add_after(Item::Machine(key), SETTLES);
+        } else {
+            self.queue.add(Item::Machine(key));
+        }
     }
 
     fn instance(&self, change: Change<'_, VirtualMachineInstance>) {
@@ -277,12 +303,12 @@ impl Concerns {
         let key = Key::of(meta);
         match owner::controller(meta) {
             Some(owner) if owner.kind == "VirtualMachineInstanceReplicaSet" => {
-                self.queue.add(Item::Set(Key::new(&key.namespace, &owner.name)));
+                self.add(Item::Set(Key::new(&key.namespace, &owner.name)));
             }
             // It may be one that a set takes for its own.
             None if meta.labels.as_ref().is_some_and(|l| !l.is_empty()) => {
                 let sets = self.stores.sets.keys().into_iter().filter(|set| set.namespace == key.namespace);
-                sets.for_each(|set| self.queue.add(Item::Set(set)));
+                sets.for_each(|set| self.add(Item::Set(set)));
             }
             _ => {}
         }
@@ -296,26 +322,29 @@ impl Concerns {
                 // While a guest starts, its instance changes several times in a moment: the machine tells of them at once.
                 (false, false) => SETTLES,
             };
-            self.queue.add_after(Item::Machine(key.clone()), delay);
+            self.add_after(Item::Machine(key.clone()), delay);
         }
         let node = change.object.status.node_name.as_str();
         if !node.is_empty() && !self.stores.nodes.contains(&Key::new("", node)) {
-            self.queue.add(Item::Node(node.into()));
+            self.add(Item::Node(node.into()));
         }
-        self.queue.add(Item::Instance(key));
+        match change.object.status.phase {
+            Phase::Running => self.add(Item::Instance(key)),
+            _ => self.queue.add(Item::Instance(key)),
+        }
     }
 
     fn pool(&self, change: Change<'_, VirtualMachinePool>) {
-        self.queue.add(Item::Pool(Key::of(&change.object.metadata)));
+        self.add(Item::Pool(Key::of(&change.object.metadata)));
     }
 
     fn set(&self, change: Change<'_, VirtualMachineInstanceReplicaSet>) {
-        self.queue.add(Item::Set(Key::of(&change.object.metadata)));
+        self.add(Item::Set(Key::of(&change.object.metadata)));
     }
 
     fn pod(&self, change: Change<'_, Pod>) {
         if let Some(key) = self.instance_of(&change.object.metadata) {
-            self.queue.add(Item::Instance(key));
+            self.add(Item::Instance(key));
         }
     }
 
@@ -336,15 +365,15 @@ impl Concerns {
 
     fn users_of_claim(&self, key: &Key) {
         let claim = key.to_string();
-        self.stores.machines.keys_by(CLAIM, &claim).into_iter().for_each(|key| self.queue.add(Item::Machine(key)));
-        self.stores.instances.keys_by(CLAIM, &claim).into_iter().for_each(|key| self.queue.add(Item::Instance(key)));
+        self.stores.machines.keys_by(CLAIM, &claim).into_iter().for_each(|key| self.add(Item::Machine(key)));
+        self.stores.instances.keys_by(CLAIM, &claim).into_iter().for_each(|key| self.add(Item::Instance(key)));
     }
 
     fn claim(&self, change: Change<'_, PersistentVolumeClaim>) {
         let meta = &change.object.metadata;
         self.users_of_claim(&Key::of(meta));
         if let Some(name) = meta.labels.as_ref().and_then(|l| l.get(persistent_state::PREFIX)) {
-            self.queue.add(Item::Instance(Key::new(meta.namespace.as_deref().unwrap_or_default(), name)));
+            self.add(Item::Instance(Key::new(meta.namespace.as_deref().unwrap_or_default(), name)));
         }
     }
 
@@ -357,8 +386,8 @@ impl Concerns {
         let Some(owner) = owner::controller(meta) else { return };
         let key = Key::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name);
         match owner.kind.as_str() {
-            "VirtualMachine" => self.queue.add(Item::Machine(key)),
-            "VirtualMachinePool" => self.queue.add(Item::Pool(key)),
+            "VirtualMachine" => self.add(Item::Machine(key)),
+            "VirtualMachinePool" => self.add(Item::Pool(key)),
             _ => {}
         }
     }
@@ -366,28 +395,28 @@ impl Concerns {
     fn migration(&self, change: Change<'_, VirtualMachineInstanceMigration>) {
         let namespace = change.object.metadata.namespace.as_deref().unwrap_or_default();
         let key = Key::new(namespace, &change.object.spec.vmi_name);
-        self.queue.add(Item::Machine(key.clone()));
-        self.queue.add(Item::Instance(key));
+        self.add(Item::Machine(key.clone()));
+        self.add(Item::Instance(key));
     }
 
     fn node(&self, change: Change<'_, Node>) {
-        self.queue.add(Item::Node(change.object.metadata.name.as_deref().unwrap_or_default().into()));
+        self.add(Item::Node(change.object.metadata.name.as_deref().unwrap_or_default().into()));
     }
 
     fn namespace(&self, change: Change<'_, Namespace>) {
         let name = change.object.metadata.name.as_deref().unwrap_or_default();
         let machines = self.stores.machines.keys().into_iter().filter(|key| *key.namespace == *name);
-        machines.for_each(|key| self.queue.add(Item::Machine(key)));
+        machines.for_each(|key| self.add(Item::Machine(key)));
     }
 
     fn instancetype<K: Object>(&self, change: Change<'_, K>) {
         let name = change.object.meta().name.as_deref().unwrap_or_default();
-        self.stores.machines.keys_by(TYPE, name).into_iter().for_each(|key| self.queue.add(Item::Machine(key)));
+        self.stores.machines.keys_by(TYPE, name).into_iter().for_each(|key| self.add(Item::Machine(key)));
     }
 
     fn everyone<K>(&self, _: Change<'_, K>) {
-        self.stores.machines.keys().into_iter().for_each(|key| self.queue.add(Item::Machine(key)));
-        self.stores.instances.keys().into_iter().for_each(|key| self.queue.add(Item::Instance(key)));
+        self.stores.machines.keys().into_iter().for_each(|key| self.add(Item::Machine(key)));
+        self.stores.instances.keys().into_iter().for_each(|key| self.add(Item::Instance(key)));
     }
 
     fn nobody<K>(&self, _: Change<'_, K>) {}
