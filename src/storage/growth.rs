@@ -97,7 +97,8 @@ pub enum TooSmall {
     /// For the image that the claim promises.
     #[error(
         "the claim has room for {room} bytes and not for the {wanted} that it says, nor for {} % less \
-         (developerConfiguration.pvcTolerateLessSpaceUpToPercent); make it larger", rules.tolerance
+         (developerConfiguration.pvcTolerateLessSpaceUpToPercent); make it larger",
+        .rules.tolerance
     )]
     ForItsOwn {
         /// What it says.

@@ -48,7 +48,7 @@ pub(super) fn before(order: &Order, paths: &Paths) -> Result<(), Fault> {
 /// Makes the image of a claim that has none.
 fn make(order: &Order, volume: &str, claim: Claim, paths: &Paths) -> Result<(), Fault> {
     let rules = Rules::of(&ClusterConfig::new(&order.configuration));
-    let made = || {
+    let made = || -> io::Result<u64> {
         let folder = found::claim_folder(volume, paths)?;
         let size = first(claim, folder.available()?, rules).map_err(io::Error::other)?;
         folder.create(CLAIM_IMAGE)?.set_len(size)?;
