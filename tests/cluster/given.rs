@@ -42,7 +42,7 @@ pub(crate) fn serve() -> ExitCode {
 
 fn machine(namespace: &str) -> String {
     format!(
-        r#"
+        r##"
 apiVersion: v1
 kind: Secret
 metadata: {{name: keys}}
@@ -100,7 +100,7 @@ spec:
     - {{name: seed, cloudInitNoCloud: {{userData: "#cloud-config\nhostname: plain\npassword: kubevirt\n"}}}}
     - {{name: metrics, downwardMetrics: {{}}}}
     - {{name: data, persistentVolumeClaim: {{claimName: data}}}}
-"#
+"##
     )
 }
 
@@ -149,14 +149,19 @@ pub(crate) fn a_guest_has_what_its_sidecar_secret_node_and_claim_give(cluster: &
 
     let node = "tr -dc ' -~' | grep -o 'HostName</name> *<value>[^<]*' | sed 's/.*>//'";
     console.ask(&format!("echo disk-of-$(head -c 8192 /dev/$(by_serial METRICS) | {node})"), "disk-of-node1");
-    console.send("for p in /sys/class/virtio-ports/*; do [ $(cat $p/name) = org.github.vhostmd.1 ] && port=/dev/${p##*/}; done; exec 3<>$port");
+    console.send(
+        "for p in /sys/class/virtio-ports/*; do [ $(cat $p/name) = org.github.vhostmd.1 ] && port=/dev/${p##*/}; done; exec 3<>$port",
+    );
     console.send(r"printf 'GET /metrics/XML\n\n' >&3");
     let answer = r#"while read -r l <&3 && [ -n "$l" ]; do echo "$l"; done"#;
     console.ask(&format!("echo port-of-$({answer} | {node})"), "port-of-node1");
 
     // the claim less what its file system needs
     console.ask("until [ $(cat $data) = 122880 ]; do sleep 1; done; echo it-has-gr\"\"own", "it-has-grown");
-    console.ask("until grep -q second /root/.ssh/authorized_keys; do sleep 1; done; echo key-$(cat /root/.ssh/authorized_keys)", "key-ssh-ed25519 AAAA second");
+    console.ask(
+        "until grep -q second /root/.ssh/authorized_keys; do sleep 1; done; echo key-$(cat /root/.ssh/authorized_keys)",
+        "key-ssh-ed25519 AAAA second",
+    );
     drop(console);
     namespace.ok(&["delete", "vmi", "guest", "--timeout", "60s"]);
 }

@@ -72,7 +72,8 @@ pub(super) fn watch(started: &Started, board: &Board) -> Option<Task> {
     let status = board.status();
     let disks = status.domain.as_ref().map(|domain| domain.disks.as_slice()).unwrap_or_default();
     let target = |name: &str| disks.iter().find(|disk| disk.volume == name).map(|disk| disk.target.clone());
-    let watched: Vec<_> = growing(&started.vmi).filter_map(|volume| Some(Watched { volume: volume.into(), target: target(volume)? })).collect();
+    let watched: Vec<_> =
+        growing(&started.vmi).filter_map(|volume| Some(Watched { volume: volume.into(), target: target(volume)? })).collect();
     (!watched.is_empty()).then(|| Task::begin(look(started.domain.clone(), board.clone(), watched)))
 }
 
