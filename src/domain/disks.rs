@@ -1,6 +1,6 @@
 //! Disks: how the guest sees them, and how QEMU drives them. [`super::volumes`] finds what is on them.
 
-use kubevirt_api::v1::{self, DiskBus, DiskErrorPolicy, DriverCache, DriverIo, VolumePhase, VolumeStatus};
+use kubevirt_api::v1::{self, DiskBus, DiskErrorPolicy, DriverCache, DriverIo, VolumePhase};
 
 use super::Architecture;
 use super::disk_names::Namer;
@@ -49,7 +49,6 @@ pub(super) fn convert(guest: &Guest<'_>, threads: Option<IoThreads>) -> Result<V
         let known = guest.facts.volumes.get(&source.name);
         disk.block_io = block_io(guest, source, field, known)?;
         disk.driver.error_policy = error_policy(source, field)?;
-        claim(status, &mut disk);
         host_io(source, field, known, &mut disk)?;
         match assigner.as_mut().map_or(Served::ByNone, |assigner| assigner.assign(source)) {
             Served::ByNone => {}
@@ -117,8 +116,6 @@ fn device(guest: &Guest<'_>, source: &v1::Disk, field: Field, namer: &mut Namer<
         boot: source.boot_order,
         alias: Some(source.name.clone()),
         address: None,
-        capacity: None,
-        filesystem_overhead: None,
     };
     let drive = (*bus == DiskBus::Scsi).then_some(Address::Drive { unit });
     let discard = !guest.facts.volumes.get(&source.name).preallocated;
@@ -204,16 +201,6 @@ fn like_the_volume(sizes: BlockSizes) -> BlockIo {
         if logical == 0 || physical == 0 { (logical.max(physical), logical.max(physical)) } else { (logical, physical) };
     let fits = discard.checked_rem(logical) == Some(0);
     BlockIo { logical, physical, discard: Some(if fits { discard } else { physical }) }
-}
-
-/// What is known of the claim behind the disk, for growing its image.
-fn claim(status: Option<&VolumeStatus>, disk: &mut Disk) {
-    let info = status.and_then(|status| status.persistent_volume_claim_info.as_ref());
-    let Some(info) = info.filter(|_| disk.kind != DiskKind::Cdrom) else { return };
-    disk.filesystem_overhead = info.filesystem_overhead.clone();
-    let bytes =
-        |map: &std::collections::BTreeMap<String, kubevirt_api::Quantity>| map.get("storage").and_then(|q| u64::try_from(q.value()).ok());
-    disk.capacity = bytes(&info.capacity).zip(bytes(&info.requests)).map(|(has, asked)| has.min(asked));
 }
 
 /// How QEMU reads and writes, where it is known what the host's file systems can do: without the host's cache if
@@ -304,14 +291,5 @@ mod tests {
         let mut z = object(json!({ "disk": { "bus": "virtio" }, "blockSize": { "custom": { "logical": 512, "physical": 8192 } } }));
         z["spec"]["architecture"] = "s390x".into();
         assert_eq!(convert(&with(z), &facts(&[])).unwrap_err().field, "spec.domain.devices.disks[0].blockSize.custom.physical");
-    }
-
-    #[test]
-    fn the_claim_behind_a_disk_is_kept_for_growing_its_image() {
-        let mut object = object(json!({ "disk": { "bus": "virtio" } }));
-        let info = json!({ "filesystemOverhead": "0.1", "capacity": { "storage": "2Gi" }, "requests": { "storage": "1Gi" } });
-        object["status"] = json!({ "volumeStatus": [{ "name": "d", "target": "vda", "persistentVolumeClaimInfo": info }] });
-        let disk = convert(&with(object), &facts(&[])).unwrap().devices.disks.remove(0);
-        assert_eq!((disk.capacity, disk.filesystem_overhead.as_deref()), (Some(1 << 30), Some("0.1")));
     }
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 pub use host_devices::{ClaimedDevice, HostDevices};
-pub use paths::Paths;
+pub use paths::{CLAIM_IMAGE, Paths};
 pub use volumes::{BlockSizes, VolumeFacts, Volumes};
 
 pub use super::arch::Architecture;

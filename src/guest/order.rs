@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::v1::{KubeVirtConfiguration, VirtualMachineInstance};
 use crate::network::dhcp::Lease;
+use crate::storage::growth::Claim;
 
 /// What to run, and what the node knows that a pod cannot see for itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,8 +18,8 @@ pub struct Order {
     pub configuration: KubeVirtConfiguration,
     /// The interfaces that the handler has made in the pod, by their name in the instance.
     pub interfaces: BTreeMap<String, Plug>,
-    /// What is known of the volumes beyond what lies in the pod, by name.
-    pub volumes: BTreeMap<String, Volume>,
+    /// What is known of the volumes beyond what lies in the pod.
+    pub volumes: Volumes,
     /// What the node is called.
     pub node: String,
 }
@@ -37,10 +38,15 @@ pub struct Plug {
     pub dhcp: Option<Lease>,
 }
 
+/// What is known of volumes, by name. It is told anew when it changes while the guest runs.
+pub type Volumes = BTreeMap<String, Volume>;
+
 /// What is known of a volume.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Volume {
     /// Whether its space is allocated already, so that discarding would waste it.
     pub preallocated: bool,
+    /// What an image on it may fill; `None` when that is not known.
+    pub claim: Option<Claim>,
 }

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::order::Volumes;
 use crate::api::v1::{
     GuestAgentCommandInfo, VirtualMachineInstanceFileSystem, VirtualMachineInstanceGuestOsInfo, VirtualMachineInstanceGuestOsUser,
 };
@@ -26,6 +27,8 @@ pub struct Status {
     /// Whether keys and passwords are in the guest that the agent shall bring there; `None` where there are none, or nobody
     /// has tried yet.
     pub credentials: Option<Credentials>,
+    /// What it was told last of the volumes; `None` before it has been told anything, and by one that cannot be told anew.
+    pub volumes: Option<Volumes>,
     /// The last lines that QEMU printed, when it has ended.
     pub last_words: String,
 }

@@ -1,13 +1,15 @@
 //! Paths that someone else has a hand in: opened below a folder that is held, so that no link and no renaming leads out.
 
 use std::ffi::CStr;
-use std::io;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek as _, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{AtFlags, OFlag, OpenHow, ResolveFlag, openat2};
 use nix::libc;
 use nix::sys::stat::{FileStat, Mode, fstat};
+use nix::sys::statvfs::fstatvfs;
 
 /// A folder that is held open.
 #[derive(Debug)]
@@ -41,7 +43,7 @@ impl Folder {
 
     /// A small file below, read as text.
     pub(crate) fn read(&self, path: impl AsRef<Path>, most: u64) -> io::Result<String> {
-        let file = std::fs::File::from(self.resolve(path.as_ref(), OFlag::O_RDONLY | OFlag::O_NONBLOCK, BENEATH)?);
+        let file = File::from(self.resolve(path.as_ref(), OFlag::O_RDONLY | OFlag::O_NONBLOCK, BENEATH)?);
         let mut text = String::new();
         io::Read::read_to_string(&mut io::Read::take(file, most), &mut text)?;
         Ok(text)
@@ -54,6 +56,12 @@ impl Folder {
             Ok(_) | Err(nix::errno::Errno::EEXIST) => self.hold(name),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Makes an empty file for this user and group; one that is there is an error, whatever it is.
+    pub(crate) fn create(&self, name: &str) -> io::Result<File> {
+        let flags = OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_WRONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        Ok(File::from(nix::fcntl::openat(&self.0, name, flags, Mode::from_bits_truncate(0o660))?))
     }
 
     /// Makes a folder, or opens the one that is there.
@@ -80,6 +88,11 @@ impl Folder {
         std::fs::read_dir(".")?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
     }
 
+    /// What its file system has left for this user, in bytes.
+    pub(crate) fn available(&self) -> io::Result<u64> {
+        available(self)
+    }
+
     /// A path that leads to `name` in this folder, wherever the folder is now; valid as long as the folder is held.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}/{name}", self.0.as_raw_fd()))
@@ -89,6 +102,11 @@ impl Folder {
         let how = OpenHow::new().flags(flags | OFlag::O_CLOEXEC).resolve(resolve);
         Ok(openat2(&self.0, path, how)?)
     }
+}
+
+fn available(of: impl AsFd) -> io::Result<u64> {
+    let system = fstatvfs(of)?;
+    Ok(system.blocks_available().saturating_mul(system.fragment_size()))
 }
 
 const BENEATH: ResolveFlag = ResolveFlag::RESOLVE_BENEATH.union(ResolveFlag::RESOLVE_NO_SYMLINKS).union(ResolveFlag::RESOLVE_NO_MAGICLINKS);
@@ -117,6 +135,10 @@ impl Held {
         self.is(libc::S_IFSOCK)
     }
 
+    pub(crate) fn is_block_device(&self) -> io::Result<bool> {
+        self.is(libc::S_IFBLK)
+    }
+
     pub(crate) fn is_character_device(&self) -> io::Result<bool> {
         self.is(libc::S_IFCHR)
     }
@@ -124,6 +146,27 @@ impl Held {
     /// What is known of it.
     pub(crate) fn stat(&self) -> io::Result<FileStat> {
         Ok(fstat(&self.0)?)
+    }
+
+    /// Opens it for reading, and for writing as well if that is asked for: a file or a block device, which do not make wait.
+    pub(crate) fn open(&self, write: bool) -> io::Result<File> {
+        if !self.is_file()? && !self.is_block_device()? {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is neither a file nor a block device"));
+        }
+        OpenOptions::new().read(true).write(write).open(self.path())
+    }
+
+    /// The size of a file or a block device, in bytes.
+    pub(crate) fn size(&self) -> io::Result<u64> {
+        match self.is_file()? {
+            true => u64::try_from(self.stat()?.st_size).map_err(io::Error::other),
+            false => self.open(false)?.seek(SeekFrom::End(0)),
+        }
+    }
+
+    /// What the file system that it is in has left for this user, in bytes.
+    pub(crate) fn available(&self) -> io::Result<u64> {
+        available(self)
     }
 
     fn is(&self, kind: libc::mode_t) -> io::Result<bool> {
@@ -187,12 +230,36 @@ mod tests {
     }
 
     #[test]
+    fn the_size_is_that_of_what_is_held() {
+        let (scratch, folder) = scene();
+        let image = folder.hold("disk/image").unwrap();
+        assert_eq!(image.size().unwrap(), 1);
+        // another one in its place is not the one that is held
+        fs::rename(scratch.path().join("inside/disk/image"), scratch.path().join("inside/disk/old")).unwrap();
+        symlink("/secret", scratch.path().join("inside/disk/image")).unwrap();
+        image.open(true).unwrap().set_len(7).unwrap();
+        assert_eq!((image.size().unwrap(), fs::metadata(scratch.path().join("inside/disk/old")).unwrap().len()), (7, 7));
+        assert!(image.available().is_ok());
+        // nothing that would make wait is opened
+        nix::unistd::mkfifo(&scratch.path().join("inside/pipe"), Mode::from_bits_truncate(0o600)).unwrap();
+        for other in ["pipe", "disk"] {
+            let held = folder.hold(other).unwrap();
+            assert_eq!(held.size().unwrap_err().kind(), io::ErrorKind::InvalidInput, "{other}");
+        }
+    }
+
+    #[test]
     fn a_place_is_made_once_and_is_no_link() {
         let (_scratch, folder) = scene();
         assert!(folder.place("new").unwrap().is_file().unwrap() && folder.place("new").unwrap().is_file().unwrap());
         // a link is held as what it is, and is no file
         assert!(!folder.place("relative").is_ok_and(|held| held.is_file().unwrap()));
         folder.remove("new").unwrap();
+        folder.remove("new").unwrap();
+        for there in ["relative", "absolute", "disk"] {
+            assert_eq!(folder.create(there).unwrap_err().kind(), io::ErrorKind::AlreadyExists, "{there}");
+        }
+        assert_eq!(folder.create("new").unwrap().metadata().unwrap().len(), 0);
         folder.remove("new").unwrap();
         assert!(folder.hold("new").is_err());
     }

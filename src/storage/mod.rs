@@ -2,6 +2,7 @@
 
 mod cloud_init;
 mod downward_api;
+pub mod growth;
 mod hooked;
 pub mod iso9660;
 mod plan;

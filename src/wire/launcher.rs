@@ -6,6 +6,7 @@
 //! | request | body → answer |
 //! | --- | --- |
 //! | `PUT /v1/instance` | [`Order`] → [`Status`], once the guest has started or could not be. May be repeated |
+//! | `PUT /v1/volumes` | [`Volumes`] → nothing: what is known of them has changed while the guest runs |
 //! | `GET /v1/domain` | → [`Status`] |
 //! | `GET /v1/events` | → [`News`], one on a line, the present [`Status`] first; stays open |
 //! | `POST /v1/shutdown` | [`Shutdown`] → nothing, at once; the launcher destroys the guest when its time is over |
@@ -29,7 +30,7 @@ use hyper::upgrade::Upgraded;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use kubevirt_rs::api::v1::{VirtualMachineInstanceFileSystem, VirtualMachineInstanceGuestAgentInfo, VirtualMachineInstanceGuestOsUser};
-pub(crate) use kubevirt_rs::guest::order::Order;
+pub(crate) use kubevirt_rs::guest::order::{Order, Volumes};
 pub(crate) use kubevirt_rs::guest::status::{Fault, News, Status};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,7 @@ pub(crate) const LIMIT: usize = 8 << 20;
 /// The paths of the requests.
 pub(crate) mod path {
     pub(crate) const INSTANCE: &str = "/v1/instance";
+    pub(crate) const VOLUMES: &str = "/v1/volumes";
     pub(crate) const DOMAIN: &str = "/v1/domain";
     pub(crate) const EVENTS: &str = "/v1/events";
     pub(crate) const SHUTDOWN: &str = "/v1/shutdown";
@@ -151,6 +153,11 @@ impl Client {
     /// Tells what to run, and waits until it runs.
     pub(crate) async fn run(&self, order: &Order) -> ClientResult<Status> {
         self.ask(Method::PUT, path::INSTANCE, Some(order), START).await
+    }
+
+    /// Tells what is known of the volumes of a guest that runs.
+    pub(crate) async fn volumes(&self, volumes: &Volumes) -> ClientResult<()> {
+        self.whole(Method::PUT, path::VOLUMES, Some(volumes), SHORT).await.map(drop)
     }
 
     /// What the launcher knows of its guest.

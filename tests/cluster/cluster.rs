@@ -94,6 +94,11 @@ impl Cluster {
             .map_err(|e| format!("setsid: {e}"))
     }
 
+    /// Runs a script of this folder for this cluster.
+    pub(crate) fn script(&self, name: &str, arguments: &[&str]) -> String {
+        script(name, &self.name, arguments).unwrap_or_else(|error| panic!("{error}"))
+    }
+
     /// Makes a namespace for a test; it is deleted with the value.
     pub(crate) fn namespace(&self, name: &str) -> Namespace<'_> {
         name.clone_into(&mut self.namespace.borrow_mut());

@@ -10,7 +10,7 @@ use crate::containers::role_pods;
 const KUBEVIRT: [&str; 3] = ["kubevirt/kubevirt", "--namespace", "kubevirt"];
 
 /// The object's spec as it was, which comes back whatever happens.
-struct Before<'a> {
+pub(crate) struct Before<'a> {
     cluster: &'a Cluster,
     spec: Value,
 }
@@ -22,8 +22,13 @@ impl Drop for Before<'_> {
     }
 }
 
-impl Before<'_> {
-    fn configure(&self, configuration: &Value) {
+impl<'a> Before<'a> {
+    pub(crate) fn of(cluster: &'a Cluster) -> Self {
+        let kubevirt = cluster.find(&KUBEVIRT).expect("the KubeVirt object");
+        Self { cluster, spec: kubevirt["spec"].clone() }
+    }
+
+    pub(crate) fn configure(&self, configuration: &Value) {
         let patch = json!({"spec": {"configuration": configuration}}).to_string();
         self.cluster.ok(&[&["patch", "--type", "merge", "--patch", &patch][..], &KUBEVIRT].concat());
     }
@@ -99,8 +104,7 @@ fn tells(kubevirt: &Value, field: &str) -> bool {
 
 pub(crate) fn the_configuration_counts_at_once_and_a_bad_one_never(cluster: &Cluster) {
     let namespace = cluster.namespace("live-config");
-    let kubevirt = cluster.find(&KUBEVIRT).expect("the KubeVirt object");
-    let before = Before { cluster, spec: kubevirt["spec"].clone() };
+    let before = Before::of(cluster);
     let started = roles(cluster);
     assert!(started.len() >= 4, "roles: {started:?}");
 

@@ -9,6 +9,7 @@
 mod cloud_init;
 mod cluster;
 mod containers;
+mod given;
 mod guest;
 mod kills;
 mod library;
@@ -18,6 +19,8 @@ mod refusals;
 mod road;
 mod roles;
 mod shares;
+#[path = "../launcher/sidecar.rs"]
+mod sidecar;
 mod stuck;
 mod tools_of_others;
 mod traces;
@@ -32,12 +35,13 @@ use cluster::Cluster;
 /// What must be seen; it panics when it is not.
 type Point = fn(&Cluster);
 
-const POINTS: [(&str, Point); 19] = [
+const POINTS: [(&str, Point); 20] = [
     ("the_smallest_example_runs_and_answers", road::the_smallest_example_runs_and_answers),
     ("kubevirts_own_client_library_works_unchanged", library::kubevirts_own_client_library_works_unchanged),
     ("a_guest_is_set_up_by_cloud_init_and_answers_ssh", cloud_init::a_guest_is_set_up_by_cloud_init_and_answers_ssh),
     ("every_kind_of_disk_is_in_the_guest", cloud_init::every_kind_of_disk_is_in_the_guest),
     ("a_guest_shares_what_its_pod_has", shares::a_guest_shares_what_its_pod_has),
+    ("a_guest_has_what_its_sidecar_secret_node_and_claim_give", given::a_guest_has_what_its_sidecar_secret_node_and_claim_give),
     ("tools_of_others_follow_a_machine", tools_of_others::tools_of_others_follow_a_machine),
     ("tools_of_others_scale_and_apply", tools_of_others::tools_of_others_scale_and_apply),
     ("what_cannot_start_says_why_and_what_to_do", stuck::what_cannot_start_says_why_and_what_to_do),
@@ -55,6 +59,9 @@ const POINTS: [(&str, Point); 19] = [
 ];
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).is_some_and(|first| first == given::SIDECAR) {
+        return given::serve();
+    }
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     if std::env::args().any(|a| a == "--list") {
         POINTS.iter().for_each(|(name, _)| println!("{name}: test"));

@@ -1,11 +1,17 @@
 //! Hook sidecars in the pod: what they change is what the guest sees.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
 use crate::pod::{Pod, SOON, login, order, read_until, root, type_line};
 use crate::sidecar::Sidecar;
+
+/// Where the sidecar of a container serves in a pod's folder.
+fn socket(folder: &Path, container: &str) -> PathBuf {
+    folder.join("hooks").join(container).join("any.sock")
+}
 
 /// Puts an element into a domain.
 fn insert(domain: &str, before: &str, element: &str) -> Result<String, String> {
@@ -45,8 +51,8 @@ fn the_guest_is_what_hook_sidecars_make_of_it() {
     let sidecar = |name, version, priority| Sidecar { name, version, priority, domain: None, cloud_init: None, calls: calls.clone() };
     let mut pod = Pod::with_hooks(2, |folder| {
         // the one of higher priority is called first, although its folder and its name come last
-        Sidecar { domain: Some(product), ..sidecar("a", "v1alpha1", 1) }.serve(folder, "hook-sidecar-0");
-        Sidecar { domain: Some(maker), cloud_init: Some(hostname), ..sidecar("b", "v1alpha3", 7) }.serve(folder, "hook-sidecar-1");
+        Sidecar { domain: Some(product), ..sidecar("a", "v1alpha1", 1) }.serve(&socket(folder, "hook-sidecar-0"));
+        Sidecar { domain: Some(maker), cloud_init: Some(hostname), ..sidecar("b", "v1alpha3", 7) }.serve(&socket(folder, "hook-sidecar-1"));
     });
     let (status, shown) = pod.ask("PUT", "/v1/instance", &order(|_| {}));
     assert_eq!(status, 200, "{shown}");
@@ -72,7 +78,7 @@ fn a_hook_that_fails_is_named_and_the_guest_does_not_run_without_it() {
     let fault = |hooks, sidecar: Option<Sidecar>| {
         let mut pod = Pod::with_hooks(hooks, |folder| {
             if let Some(sidecar) = sidecar {
-                sidecar.serve(folder, "hook-sidecar-0");
+                sidecar.serve(&socket(folder, "hook-sidecar-0"));
             }
         });
         let (status, fault) = pod.ask("PUT", "/v1/instance", &order(|_| {}));

@@ -36,24 +36,29 @@ fn a_running_guest_is_operated() {
         };
         file("secret/keys-access-cred/mine", &format!("{KEY}\n"));
         file("secret/words-access-cred/root", "changed\n");
+        fs::create_dir_all(private.join("vmi-disks/empty")).expect("a claim without an image");
         file("vmi-disks/data/disk.img", "");
         fs::OpenOptions::new().write(true).open(private.join("vmi-disks/data/disk.img")).and_then(|f| f.set_len(8 * MIB)).expect("a disk");
     });
-    let (status, shown) = pod.ask(
-        "PUT",
-        "/v1/instance",
-        &order(|vmi| {
-            let spec = &mut vmi["spec"];
-            let disks = spec["domain"]["devices"]["disks"].as_array_mut().expect("disks");
-            disks.push(json!({"name": "data", "disk": {"bus": "virtio"}}));
-            let claim = json!({"name": "data", "persistentVolumeClaim": {"claimName": "c"}});
+    let mut order = order(|vmi| {
+        let spec = &mut vmi["spec"];
+        for name in ["data", "empty"] {
+            let disk = json!({"name": name, "disk": {"bus": "virtio"}});
+            spec["domain"]["devices"]["disks"].as_array_mut().expect("disks").push(disk);
+            let claim = json!({"name": name, "persistentVolumeClaim": {"claimName": name}});
             spec["volumes"].as_array_mut().expect("volumes").push(claim);
-            spec["accessCredentials"] = json!([
-                {"sshPublicKey": {"source": secret("keys"), "propagationMethod": {"qemuGuestAgent": {"users": ["root"]}}}},
-                {"userPassword": {"source": secret("words"), "propagationMethod": {"qemuGuestAgent": {}}}},
-            ]);
-        }),
-    );
+        }
+        spec["accessCredentials"] = json!([
+            {"sshPublicKey": {"source": secret("keys"), "propagationMethod": {"qemuGuestAgent": {"users": ["root"]}}}},
+            {"userPassword": {"source": secret("words"), "propagationMethod": {"qemuGuestAgent": {}}}},
+        ]);
+    });
+    let claim = |mebibytes: u64, overhead: u64| {
+        let known = |mebibytes: u64| json!({"preallocated": false, "claim": {"capacity": mebibytes * MIB, "overhead": overhead}});
+        json!({"data": known(mebibytes), "empty": known(4)})
+    };
+    order["volumes"] = claim(12, 0);
+    let (status, shown) = pod.ask("PUT", "/v1/instance", &order);
     assert_eq!(status, 200, "{shown}");
 
     // keys and passwords
@@ -69,12 +74,18 @@ fn a_running_guest_is_operated() {
     fs::write(keys, format!("{KEY}-later")).expect("a file");
     pod.until("the old key", SOON, |pod| (run(pod, "cat /root/.ssh/authorized_keys") == format!("{KEY}-later")).then_some(()));
 
-    // a disk that grows
-    assert_eq!(run(&pod, "cat /sys/block/vdc/size"), (8 * MIB / 512).to_string());
+    // a disk that grows: before the guest begins, with the claim that it lies on, and by somebody else's hand
+    let sectors = |mebibytes: u64| (mebibytes * MIB / 512).to_string();
+    let size = |pod: &Pod| run(pod, "cat /sys/block/vdc/size");
+    assert_eq!((size(&pod), &pod.status()["volumes"]), (sectors(12), &claim(12, 0)));
+    assert_eq!(run(&pod, "cat /sys/block/vdd/size"), sectors(4), "the image of a claim that had none");
+    assert_eq!(pod.ask("PUT", "/v1/volumes", &claim(20, 100)).0, 204);
+    assert_eq!(pod.status()["volumes"], claim(20, 100));
+    pod.until("the first size", SOON, |pod| (size(pod) == sectors(18)).then_some(()));
     let disk = pod.private().join("vmi-disks/data/disk.img");
+    assert_eq!(fs::metadata(&disk).expect("a disk").len(), 18 * MIB);
     fs::OpenOptions::new().write(true).open(disk).and_then(|f| f.set_len(24 * MIB)).expect("a larger disk");
-    let size = (24 * MIB / 512).to_string();
-    pod.until("the old size", SOON, |pod| (run(pod, "cat /sys/block/vdc/size") == size).then_some(()));
+    pod.until("the old size", SOON, |pod| (size(pod) == sectors(24)).then_some(()));
 
     // the screen, as a PNG whatever QEMU makes
     let mut picture = Vec::new();

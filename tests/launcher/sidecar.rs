@@ -80,11 +80,10 @@ fn changed(text: &[u8], change: Option<Change>) -> Result<Vec<u8>, Status> {
 }
 
 impl Sidecar {
-    /// Serves at `FOLDER/hooks/CONTAINER/`, until the test's process ends.
-    pub(crate) fn serve(self, folder: &Path, container: &str) {
-        let folder = folder.join("hooks").join(container);
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let socket = folder.join("any.sock");
+    /// Serves at a socket, until the process ends.
+    pub(crate) fn serve(self, socket: &Path) {
+        std::fs::create_dir_all(socket.parent().expect("a folder")).expect("a folder");
+        let socket = socket.to_owned();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async move {

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The name of the image on a claim with a file system.
+pub const CLAIM_IMAGE: &str = "disk.img";
+
 /// The directories and files that a domain names. `Default` is the inside of a launcher pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -138,7 +141,7 @@ impl Paths {
 
     /// A claim with a file system.
     pub fn claim_file(&self, volume: &str) -> String {
-        format!("{}/{volume}/disk.img", self.claims)
+        format!("{}/{volume}/{CLAIM_IMAGE}", self.claims)
     }
 
     /// A claim that is a block device.

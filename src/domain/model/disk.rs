@@ -42,10 +42,6 @@ pub struct Disk {
     pub alias: Option<String>,
     /// Where it sits.
     pub address: Option<Address>,
-    /// The size of the claim behind it in bytes, for growing the image; not written.
-    pub capacity: Option<u64>,
-    /// The part of the claim that its file system takes; not written.
-    pub filesystem_overhead: Option<String>,
 }
 
 /// What a disk looks like in the guest.

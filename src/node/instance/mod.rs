@@ -25,6 +25,7 @@ pub use report::failure_event;
 
 use crate::api::v1::{VirtualMachineInstance, VirtualMachineInstancePhase as Phase};
 use crate::config::ClusterConfig;
+use crate::guest::order::Volumes;
 use crate::guest::status::{Fault, FaultReason, Stage, Status};
 use crate::lifecycle::action::Event;
 use crate::lifecycle::patch::Patch;
@@ -100,6 +101,8 @@ impl Observed {
 pub enum Action {
     /// Prepares disks, devices and network, and tells the launcher what to run.
     Start,
+    /// Tells the launcher of the guest what is known of its volumes now.
+    Tell(Volumes),
     /// Asks the guest to power off; the launcher destroys it when its grace period is over.
     Shutdown,
     /// Ends the guest, and the launcher with it.
@@ -147,6 +150,8 @@ fn alive(observed: &Observed, instance: &VirtualMachineInstance, config: &Cluste
         plan.extend(end(observed, instance));
     } else if starts(observed, instance) {
         plan.push(Action::Start);
+    } else {
+        plan.extend(news(observed, instance).map(Action::Tell));
     }
     plan.extend(report::report(observed, instance, config, now));
     plan
@@ -161,6 +166,13 @@ fn starts(observed: &Observed, instance: &VirtualMachineInstance) -> bool {
         Start::Running | Start::Done => false,
     };
     waits && may && instance.status.phase == Phase::Scheduled
+}
+
+/// What is known of the volumes, if the launcher of a guest that runs has been told something else.
+fn news(observed: &Observed, instance: &VirtualMachineInstance) -> Option<Volumes> {
+    let Launcher::Alive(status) = &observed.launcher else { return None };
+    let told = status.volumes.as_ref().filter(|_| status.stage == Stage::Started)?;
+    Some(order::volumes(instance)).filter(|known| known != told)
 }
 
 /// Whether a start that failed like this can never succeed in this pod.

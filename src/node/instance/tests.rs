@@ -4,10 +4,12 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::api::v1::{KubeVirtConfiguration, VirtualMachineInstanceConditionType as Kind};
+use crate::guest::order::Volume;
 use crate::guest::status::{Agent, AgentInterface, Disk, Domain, Interface, State, StateReason};
 use crate::lifecycle::conditions;
 use crate::lifecycle::vmi::ALL_BUT_THE_GUEST;
 use crate::network::PrivateNetwork;
+use crate::storage::growth::Claim;
 
 const NOW: &str = "2026-12-01T00:00:00Z";
 
@@ -105,6 +107,29 @@ fn follow(observed: &Observed) -> (String, Option<VirtualMachineInstance>) {
 
 fn running() -> Launcher {
     Launcher::Alive(status(Stage::Started, Some(domain(State::Running, StateReason::Unknown))))
+}
+
+#[test]
+fn a_claim_that_has_become_larger_is_told_once() {
+    let info = json!({"capacity": {"storage": "2Gi"}, "requests": {"storage": "2Gi"}, "filesystemOverhead": "0.055"});
+    let volumes = json!([{"name": "root", "target": "vda", "persistentVolumeClaimInfo": info}]);
+    let mut seen = observed(instance("Running", json!({"status": {"volumeStatus": volumes}})), Launcher::Unknown);
+    let known = order::volumes(seen.instance.as_ref().unwrap());
+    let claim = |capacity| Some(Claim { capacity, overhead: 55 });
+    assert_eq!(known["root"], Volume { preallocated: false, claim: claim(2 << 30) });
+    let before = Volumes::from([("root".to_owned(), Volume { preallocated: false, claim: claim(1 << 30) })]);
+    for (stage, told, expected) in [
+        (Stage::Started, Some(&before), true),
+        (Stage::Started, Some(&known), false),
+        // a launcher of an earlier version
+        (Stage::Started, None, false),
+        (Stage::Stopping, Some(&before), false),
+        (Stage::Preparing, Some(&before), false),
+    ] {
+        let status = Status { volumes: told.cloned(), ..*status(stage, Some(domain(State::Running, StateReason::Unknown))) };
+        seen.launcher = Launcher::Alive(Box::new(status));
+        assert_eq!(planned(&seen).contains(&Action::Tell(known.clone())), expected, "{stage:?} {told:?}");
+    }
 }
 
 #[test]

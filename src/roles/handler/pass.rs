@@ -7,6 +7,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 use kubevirt_rs::api::v1::VirtualMachineInstancePhase as Phase;
 use kubevirt_rs::api::v1::{VirtualMachine, VirtualMachineInstance};
+use kubevirt_rs::guest::order::Volumes;
 use kubevirt_rs::lifecycle::owner;
 use kubevirt_rs::lifecycle::patch::Patch;
 use kubevirt_rs::node::instance::{Action, Observed, Start, plan};
@@ -19,6 +20,8 @@ use crate::wire::launcher::{ClientError, Shutdown};
 
 /// How long what was written may take to come back.
 const SEEN_AGAIN: Duration = Duration::from_secs(1);
+/// How long it takes until a launcher that could not be told something is told it again.
+const UNTIL_TOLD: Duration = Duration::from_secs(10);
 /// How long it takes until a pod is looked for again that the instance does not name yet.
 const UNTIL_POD: Duration = Duration::from_secs(1);
 
@@ -120,6 +123,7 @@ impl Node {
                     tokio::spawn(prepare::start(self.clone(), item.clone()));
                 }
             }
+            Action::Tell(volumes) => self.tell(item, &volumes).await,
             Action::Shutdown => self.end(item, observed, false).await,
             Action::Destroy => self.end(item, observed, true).await,
             Action::CleanUp => self.clean_up(item, observed).await,
@@ -141,6 +145,18 @@ impl Node {
         let written: VirtualMachineInstance = self.cluster.patch(Some(namespace), name, &patch).await?;
         self.expectations.expect(item.clone(), self.instances.seen(), written.metadata.resource_version.as_deref());
         Ok(())
+    }
+
+    /// Tells the launcher what is known of the volumes of its guest.
+    async fn tell(&self, item: &Item, volumes: &Volumes) {
+        let Some(line) = self.guests.line(&item.uid) else {
+            return self.queue.add_after(item.clone(), SEEN_AGAIN);
+        };
+        if let Err(error) = line.client.volumes(volumes).await {
+            let (namespace, name) = (&item.key.namespace, &item.key.name);
+            tracing::warn!(%namespace, %name, "tell what is known of the volumes: {error}");
+            self.queue.add_after(item.clone(), UNTIL_TOLD);
+        }
     }
 
     /// Tells the launcher to end its guest.

@@ -5,18 +5,15 @@ use std::time::{Duration, Instant, SystemTime};
 use kubevirt_rs::guest::agent::{self, Intervals, Schedule};
 use kubevirt_rs::guest::status::{Agent, Fault, FaultReason};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::fault;
+use super::task::Task;
 use crate::libvirt::Domain;
 use crate::wire::launcher::{Exec, Executed};
 
 /// How often a program inside the guest is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-
-/// Asks again and again; dropping it ends that.
-pub(super) struct Poller(JoinHandle<()>);
 
 /// What is told of a round of questions.
 pub(super) enum Round {
@@ -26,17 +23,9 @@ pub(super) enum Round {
     Same,
 }
 
-impl Poller {
-    /// Begins to ask. What the agent has said so far is `known`; every round is told.
-    pub(super) fn begin(domain: Domain, known: Agent, told: mpsc::UnboundedSender<Round>) -> Self {
-        Self(tokio::spawn(ask(domain, known, told)))
-    }
-}
-
-impl Drop for Poller {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+/// Asks again and again. What the agent has said so far is `known`; every round is told.
+pub(super) fn poll(domain: Domain, known: Agent, told: mpsc::UnboundedSender<Round>) -> Task {
+    Task::begin(ask(domain, known, told))
 }
 
 async fn ask(domain: Domain, mut known: Agent, told: mpsc::UnboundedSender<Round>) {

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use kubevirt_rs::api::v1::VirtualMachineInstance;
 use kubevirt_rs::guest::credentials::{self, Wanted};
 use kubevirt_rs::guest::status::Credentials;
-use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::board::Board;
+use super::task::Task;
 use super::{agent, found};
 use crate::libvirt::Domain;
 
@@ -19,24 +19,13 @@ const SET_EVERY: Duration = Duration::from_secs(300);
 /// How long a program in the guest may take.
 const PROGRAM: Duration = Duration::from_secs(10);
 
-/// Keeps them for as long as it lives.
-pub(super) struct Keeper(JoinHandle<()>);
-
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+/// Keeps them there; nothing if there is nothing to keep. The agent is connected.
+pub(super) fn keep(domain: Domain, vmi: &VirtualMachineInstance, board: &Board) -> Option<Task> {
+    let is_wanted = !credentials::secrets(vmi).is_empty();
+    is_wanted.then(|| Task::begin(set_always(domain, vmi.clone(), board.clone())))
 }
 
-impl Keeper {
-    /// Begins; nothing if there is nothing to keep. The agent is connected.
-    pub(super) fn begin(domain: Domain, vmi: &VirtualMachineInstance, board: &Board) -> Option<Self> {
-        let is_wanted = !credentials::secrets(vmi).is_empty();
-        is_wanted.then(|| Self(tokio::spawn(keep(domain, vmi.clone(), board.clone()))))
-    }
-}
-
-async fn keep(domain: Domain, vmi: VirtualMachineInstance, board: Board) {
+async fn set_always(domain: Domain, vmi: VirtualMachineInstance, board: Board) {
     let mut done: Option<(Wanted, Instant)> = None;
     loop {
         let wanted = credentials::wanted(&vmi, &found::credentials(&vmi));

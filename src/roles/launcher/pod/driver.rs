@@ -4,19 +4,18 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kubevirt_rs::guest::order::Order;
+use kubevirt_rs::guest::order::{Order, Volumes};
 use kubevirt_rs::guest::status::{Agent, Credentials, Fault, FaultReason, Notice, Stage, State, StateReason, Status};
 use kubevirt_rs::guest::{Action, End, Guest, Input, Outcome, Reason, grace_period};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, sleep_until};
 
-use super::agent::{self, Poller, Round};
+use super::agent::{self, Round};
 use super::board::Board;
-use super::credentials::Keeper;
-use super::growth::Growth;
 use super::start::{self, Libvirt, Started};
-use super::{ending, fault, operate};
+use super::task::Task;
+use super::{credentials, ending, fault, growth, operate};
 use crate::libvirt::{Event, Lifecycle, Picture};
 use crate::linux::children::Children;
 use crate::linux::memory;
@@ -30,6 +29,7 @@ const ANSWERED: Duration = Duration::from_secs(1);
 /// What the handler, or a probe in the pod, wants.
 pub(super) enum Wish {
     Run(Box<Order>),
+    Know(Volumes),
     Shutdown(Shutdown),
     Destroy,
     Pause,
@@ -148,7 +148,7 @@ impl<'a> Driver<'a> {
             };
             match result {
                 Ok(started) => {
-                    self.show(&started).await;
+                    self.show(&started, order.volumes).await;
                     let _ = request.reply.send(Ok(Answer::Status(self.board.status())));
                     return Ok(Some(started));
                 }
@@ -172,7 +172,7 @@ impl<'a> Driver<'a> {
         (uid != own).then(|| fault(FaultReason::BadRequest, format!("This launcher is for the instance with the UID {own}, not {uid}")))
     }
 
-    async fn show(&self, started: &Started) {
+    async fn show(&self, started: &Started, volumes: Volumes) {
         let domain = match start::look(&started.domain).await {
             Ok(domain) => Some(domain),
             Err(error) => {
@@ -185,6 +185,7 @@ impl<'a> Driver<'a> {
             status.stage = Stage::Started;
             status.fault = None;
             status.domain = domain;
+            status.volumes = Some(volumes);
         });
         tracing::info!(domain = started.name, "The guest has started");
     }
@@ -199,15 +200,15 @@ struct Watch<'a> {
     /// Since when QEMU is told to end.
     ending: Option<Instant>,
     agent: Option<Agent>,
-    poller: Option<Poller>,
+    poller: Option<Task>,
     /// Brings keys and passwords into the guest.
-    keeper: Option<Keeper>,
+    keeper: Option<Task>,
     /// Makes disks larger for the guest when they are.
-    _growth: Growth,
+    _growth: Option<Task>,
     told: mpsc::UnboundedSender<Round>,
     answers: mpsc::UnboundedReceiver<Round>,
     /// Thaws file systems that were left frozen.
-    thaw: Option<tokio::task::AbortHandle>,
+    thaw: Option<Task>,
 }
 
 impl<'a> Watch<'a> {
@@ -215,8 +216,7 @@ impl<'a> Watch<'a> {
         let (told, answers) = mpsc::unbounded_channel();
         let guest = Guest::new(grace_period(&started.vmi));
         let begin = Instant::now();
-        let disks = board.status().domain.as_ref().map(|domain| domain.disks.clone()).unwrap_or_default();
-        let growth = Growth::watch(&started, &disks);
+        let growth = growth::watch(&started, board);
         Self {
             started,
             board,
@@ -327,8 +327,8 @@ impl<'a> Watch<'a> {
 
     fn poll(&mut self) {
         let known = self.agent.clone().unwrap_or_default();
-        self.poller = Some(Poller::begin(self.started.domain.clone(), known, self.told.clone()));
-        self.keeper = Keeper::begin(self.started.domain.clone(), &self.started.vmi, self.board);
+        self.poller = Some(agent::poll(self.started.domain.clone(), known, self.told.clone()));
+        self.keeper = credentials::keep(self.started.domain.clone(), &self.started.vmi, self.board);
     }
 
     /// Asks the agent nothing more of itself.
@@ -370,6 +370,10 @@ impl<'a> Watch<'a> {
             Wish::Run(_) => {
                 let _ = request.reply.send(Ok(Answer::Status(self.board.status())));
             }
+            Wish::Know(volumes) => {
+                self.board.update(|status| status.volumes = Some(volumes));
+                let _ = request.reply.send(Ok(Answer::Done));
+            }
             Wish::Shutdown(how) => {
                 if let Some(seconds) = how.grace_period_seconds.filter(|_| !self.guest.stopping()) {
                     self.guest = Guest::new(grace_period(&self.started.vmi).min(Duration::from_secs(seconds)));
@@ -396,14 +400,14 @@ impl<'a> Watch<'a> {
                 self.reply(request.reply, result).await;
             }
             Wish::Freeze(how) => {
-                self.forget_thaw();
+                self.thaw = None;
                 if how.unfreeze_timeout_seconds > 0 {
                     self.thaw_after(Duration::from_secs(how.unfreeze_timeout_seconds));
                 }
                 beside(request.reply, async move { agent::freeze(&domain, true).await.map(|()| Answer::Done) });
             }
             Wish::Unfreeze => {
-                self.forget_thaw();
+                self.thaw = None;
                 beside(request.reply, async move { agent::freeze(&domain, false).await.map(|()| Answer::Done) });
             }
             Wish::Screenshot => {
@@ -426,19 +430,12 @@ impl<'a> Watch<'a> {
 
     fn thaw_after(&mut self, time: Duration) {
         let domain = self.started.domain.clone();
-        let task = tokio::spawn(async move {
+        self.thaw = Some(Task::begin(async move {
             sleep(time).await;
             if let Err(error) = agent::freeze(&domain, false).await {
                 tracing::warn!(%error, "The file systems of the guest could not be thawed");
             }
-        });
-        self.thaw = Some(task.abort_handle());
-    }
-
-    fn forget_thaw(&mut self) {
-        if let Some(task) = self.thaw.take() {
-            task.abort();
-        }
+        }));
     }
 
     /// Shows how the guest ended.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use kubevirt_rs::api::v1::{VirtualMachineInstance, Volume};
-use kubevirt_rs::domain::facts::{Paths, VolumeFacts, Volumes};
+use kubevirt_rs::domain::facts::{CLAIM_IMAGE, Paths, VolumeFacts, Volumes};
 use kubevirt_rs::guest::credentials;
 use kubevirt_rs::guest::order::Order;
 use kubevirt_rs::guest::status::{Fault, FaultReason};
@@ -15,6 +16,7 @@ use kubevirt_rs::storage::{Files, Image, ImageFormat, Images, Sources};
 
 use super::fault;
 use crate::images;
+use crate::linux::beneath::{Folder, Held};
 use crate::linux::files;
 
 /// The images of the volumes. What is found is added to the facts.
@@ -61,8 +63,27 @@ pub(super) fn claim(volume: &Volume, paths: &Paths) -> Option<String> {
     if !claimed {
         return None;
     }
-    let device = paths.claim_device(&volume.name);
-    Some(if Path::new(&device).exists() { device } else { paths.claim_file(&volume.name) })
+    let device = device(&volume.name, paths).is_ok();
+    Some(if device { paths.claim_device(&volume.name) } else { paths.claim_file(&volume.name) })
+}
+
+/// The block device that a claim is.
+fn device(volume: &str, paths: &Paths) -> io::Result<Held> {
+    let device = Folder::open(Path::new(&paths.block_devices))?.hold(volume)?;
+    if device.is_block_device()? { Ok(device) } else { Err(io::ErrorKind::NotFound.into()) }
+}
+
+/// What the disk of a claim lies on. Whoever has filled the claim may have laid links in it: they are not followed.
+pub(super) fn backing(volume: &str, paths: &Paths) -> io::Result<Held> {
+    match device(volume, paths) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => claim_folder(volume, paths)?.hold(CLAIM_IMAGE),
+        device => device,
+    }
+}
+
+/// The folder that a claim with a file system is.
+pub(super) fn claim_folder(volume: &str, paths: &Paths) -> io::Result<Folder> {
+    Folder::open(Path::new(&paths.claims))?.folder(volume)
 }
 
 /// The kernel and the initial RAM disk. As a volume of the pod their image lies elsewhere, and they are linked to.

@@ -25,6 +25,7 @@ mod operate;
 mod server;
 mod shares;
 mod start;
+mod task;
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -139,6 +139,7 @@ impl Server {
             (&Method::GET, path::CONSOLE) => return self.console(&mut request),
             (&Method::GET, path::VNC) => return self.screen(&mut request).await,
             (&Method::PUT, path::INSTANCE) => Wish::Run(Box::new(body(request.into_body()).await?)),
+            (&Method::PUT, path::VOLUMES) => Wish::Know(body(request.into_body()).await?),
             (&Method::POST, path::SHUTDOWN) => Wish::Shutdown(body(request.into_body()).await?),
             (&Method::POST, path::DESTROY) => Wish::Destroy,
             (&Method::POST, path::PAUSE) => Wish::Pause,

@@ -19,7 +19,7 @@ use super::board::Doors;
 use super::console::Hub;
 use super::dhcp::{self, Servers};
 use super::hooks::{self, Hooks};
-use super::{facts, fault, found, shares};
+use super::{facts, fault, found, growth, shares};
 use crate::libvirt::{Connection, Daemon, Domain, Event, Layout, LibvirtError};
 use crate::linux::children::Children;
 use crate::linux::files;
@@ -88,6 +88,7 @@ pub(super) async fn start(args: &PodArgs, order: &Order, libvirt: &Libvirt, chil
     let mut facts = facts::look(args, order, libvirt.version);
     let uid = args.uid.clone().unwrap_or_default();
 
+    growth::before(order, &facts.paths)?;
     let images = found::images(order, &facts.paths, args.image_volume, &mut facts.volumes)?;
     let sources = found::sources(order);
     let not_ready = |e: storage::StorageError| Fault { field: Some(e.field), ..fault(FaultReason::DiskNotReady, e.message) };
