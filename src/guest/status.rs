@@ -3,6 +3,7 @@
 //! Every field may be missing and unknown ones are passed over, since the two sides are not upgraded at once: a guest
 //! keeps the launcher that it was started by.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::{Deserialize, Serialize};
 
 use super::order::Volumes;
@@ -29,8 +30,33 @@ pub struct Status {
     pub credentials: Option<Credentials>,
     /// What it was told last of the volumes; `None` before it has been told anything, and by one that cannot be told anew.
     pub volumes: Option<Volumes>,
+    /// The last dump of the guest's memory, whether it goes on or is over; `None` when there was none.
+    pub memory_dump: Option<MemoryDump>,
     /// The last lines that QEMU printed, when it has ended.
     pub last_words: String,
+}
+
+/// A dump of the guest's memory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MemoryDump {
+    /// The volume that it goes to.
+    pub volume: String,
+    /// The file that it is in, by its name in the volume.
+    pub file: String,
+    /// When it began.
+    pub begun: Option<Time>,
+    /// When it ended, well or not; `None` while it goes on.
+    pub ended: Option<Time>,
+    /// Why there is no dump, when it ended otherwise than well.
+    pub failure: Option<String>,
+}
+
+impl MemoryDump {
+    /// Whether it goes on.
+    pub fn goes_on(&self) -> bool {
+        self.ended.is_none()
+    }
 }
 
 /// How the agent has done with keys and passwords.

@@ -250,6 +250,13 @@ impl Domain {
             .map(|(state, reason)| state::understand(state, reason))
     }
 
+    /// Writes its memory to a file, as the core of an ELF process, and waits for the end of that. Its processors stand still
+    /// meanwhile, and libvirt lets it be looked at and destroyed, but not changed.
+    pub(crate) async fn dump_memory(&self, file: String) -> Result<(), LibvirtError> {
+        let (format, flags) = (sys::VIR_DOMAIN_CORE_DUMP_FORMAT_RAW, sys::VIR_DUMP_MEMORY_ONLY);
+        self.call("dump the guest's memory", move |d| d.core_dump_with_format(&file, format, flags)).await.map(drop)
+    }
+
     /// Its definition, as it runs.
     pub(crate) async fn xml(&self) -> Result<String, LibvirtError> {
         self.call("ask for the definition of the domain", |d| d.get_xml_desc(0)).await

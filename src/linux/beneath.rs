@@ -80,6 +80,14 @@ impl Folder {
         }
     }
 
+    /// Takes an empty folder away; one that is not there is away.
+    pub(crate) fn remove_folder(&self, name: &str) -> io::Result<()> {
+        match nix::unistd::unlinkat(&self.0, name, nix::unistd::UnlinkatFlags::RemoveDir) {
+            Ok(()) | Err(nix::errno::Errno::ENOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// The names in it. To be called on a thread that may change its working folder.
     pub(crate) fn names(&self) -> io::Result<Vec<String>> {
         // /proc, by which a descriptor could be read, is another one in other mounts
@@ -110,6 +118,13 @@ fn available(of: impl AsFd) -> io::Result<u64> {
 }
 
 const BENEATH: ResolveFlag = ResolveFlag::RESOLVE_BENEATH.union(ResolveFlag::RESOLVE_NO_SYMLINKS).union(ResolveFlag::RESOLVE_NO_MAGICLINKS);
+
+impl Folder {
+    /// The same, to be mounted on.
+    pub(crate) fn into_held(self) -> Held {
+        Held(self.0)
+    }
+}
 
 impl AsFd for Folder {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -177,6 +192,14 @@ impl Held {
     pub(crate) fn give_to(&self, user: u32) -> io::Result<()> {
         let (uid, gid) = (nix::unistd::Uid::from_raw(user), nix::unistd::Gid::from_raw(user));
         Ok(nix::unistd::fchownat(&self.0, c"" as &CStr, Some(uid), Some(gid), AtFlags::AT_EMPTY_PATH)?)
+    }
+
+    /// Makes it the user's of that number, unless it is already.
+    pub(crate) fn let_use(&self, user: u32) -> io::Result<()> {
+        if self.stat()?.st_uid == user {
+            return Ok(());
+        }
+        self.give_to(user).map_err(|error| io::Error::new(error.kind(), format!("make it the user's {user}: {error}")))
     }
 
     /// The folder that it is.

@@ -1,4 +1,4 @@
-//! Single files that are shown elsewhere by a bind mount, held by descriptors all the way.
+//! Files and folders that are shown elsewhere by a bind mount, held by descriptors all the way.
 
 use std::fs;
 use std::io;
@@ -17,6 +17,15 @@ pub(crate) struct Detached(OwnedFd);
 
 /// Takes a copy of a file's mount, read-only. To be called in the mount namespace that the file is of.
 pub(crate) fn copy_read_only(file: &Held) -> io::Result<Detached> {
+    copy(file, libc::MOUNT_ATTR_RDONLY)
+}
+
+/// Takes a copy of a folder's mount, in which no link is followed. To be called in the mount namespace that it is of.
+pub(crate) fn copy_writable(folder: &Held) -> io::Result<Detached> {
+    copy(folder, libc::MOUNT_ATTR_NOSYMFOLLOW)
+}
+
+fn copy(file: &Held, attributes_beyond: u64) -> io::Result<Detached> {
     let flags = libc::OPEN_TREE_CLONE | libc::O_CLOEXEC as libc::c_uint | libc::AT_EMPTY_PATH as libc::c_uint;
     // SAFETY: the path is an empty string that ends by zero
     let tree = unsafe { libc::syscall(libc::SYS_open_tree, file.as_fd().as_raw_fd(), c"".as_ptr(), flags) };
@@ -25,7 +34,7 @@ pub(crate) fn copy_read_only(file: &Held) -> io::Result<Detached> {
     let tree = unsafe { OwnedFd::from_raw_fd(number) };
     // SAFETY: all zeroes is a valid value: no attribute is set or cleared
     let mut attributes: libc::mount_attr = unsafe { std::mem::zeroed() };
-    attributes.attr_set = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOEXEC;
+    attributes.attr_set = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOEXEC | attributes_beyond;
     // SAFETY: the path ends by zero, and the attributes are as large as is said
     let set = unsafe {
         libc::syscall(
@@ -42,7 +51,7 @@ pub(crate) fn copy_read_only(file: &Held) -> io::Result<Detached> {
 }
 
 impl Detached {
-    /// Puts it on a file.
+    /// Puts it on a file or a folder, whichever it is of.
     pub(crate) fn attach(self, place: &Held) -> io::Result<()> {
         const FROM_EMPTY_PATH: libc::c_uint = 0x04;
         const TO_EMPTY_PATH: libc::c_uint = 0x40;
@@ -172,5 +181,41 @@ mod tests {
                 .unwrap();
             go.send(()).unwrap();
         });
+    }
+
+    /// A folder is shown with what can be written to it, and no link in it leads anywhere. Needs root, as above.
+    #[test]
+    fn a_folder_is_shown_without_its_links() {
+        if !nix::unistd::geteuid().is_root() {
+            eprintln!("skipped: needs root");
+            return;
+        }
+        let scratch = TestFolder::new();
+        let (claim, ours) = (scratch.path().join("claim"), scratch.path().join("ours"));
+        fs::create_dir(&claim).unwrap();
+        fs::create_dir(&ours).unwrap();
+        std::os::unix::fs::symlink("target", claim.join("link")).unwrap();
+        let none: Option<&str> = None;
+        std::thread::scope(|scope| {
+            scope
+                .spawn(|| {
+                    unshare(CloneFlags::CLONE_FS | CloneFlags::CLONE_NEWNS).unwrap();
+                    nix::mount::mount(none, "/", none, nix::mount::MsFlags::MS_REC | nix::mount::MsFlags::MS_PRIVATE, none).unwrap();
+                    let held = Folder::open(scratch.path()).unwrap().hold("claim").unwrap();
+                    let folder = Folder::open(&ours).unwrap();
+                    let place = folder.make("dump").unwrap().into_held();
+                    copy_writable(&held).unwrap().attach(&place).unwrap();
+                    assert!(is_mounted(&folder, "dump").unwrap());
+                    fs::write(ours.join("dump/file"), "written").unwrap();
+                    assert!(fs::write(ours.join("dump/link"), "misled").is_err());
+                    unmount(&folder, "dump").unwrap();
+                    folder.remove_folder("dump").unwrap();
+                    folder.remove_folder("dump").unwrap();
+                })
+                .join()
+                .unwrap();
+        });
+        assert_eq!(fs::read_to_string(claim.join("file")).unwrap(), "written");
+        assert!(!claim.join("target").exists() && !ours.join("dump").exists());
     }
 }

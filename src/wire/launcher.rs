@@ -12,6 +12,7 @@
 //! | `POST /v1/shutdown` | [`Shutdown`] → nothing, at once; the launcher destroys the guest when its time is over |
 //! | `POST /v1/destroy`, `pause`, `unpause`, `reset`, `soft-reboot`, `unfreeze` | → nothing |
 //! | `POST /v1/freeze` | [`Freeze`] → nothing |
+//! | `POST /v1/memory-dump` | [`DumpMemory`] → nothing, once it has begun; [`Status`] tells how it goes. May be repeated |
 //! | `POST /v1/exec` | [`Exec`] → [`Executed`] |
 //! | `POST /v1/ping` | [`Ping`] → nothing, once the agent has answered |
 //! | `GET /v1/guest-info`, `users`, `filesystems` | → the types of `guestosinfo`, `userlist` and `filesystemlist` |
@@ -60,6 +61,7 @@ pub(crate) mod path {
     pub(crate) const SOFT_REBOOT: &str = "/v1/soft-reboot";
     pub(crate) const FREEZE: &str = "/v1/freeze";
     pub(crate) const UNFREEZE: &str = "/v1/unfreeze";
+    pub(crate) const MEMORY_DUMP: &str = "/v1/memory-dump";
     pub(crate) const EXEC: &str = "/v1/exec";
     pub(crate) const PING: &str = "/v1/ping";
     pub(crate) const GUEST_INFO: &str = "/v1/guest-info";
@@ -84,6 +86,16 @@ pub(crate) struct Shutdown {
 pub(crate) struct Freeze {
     /// When they thaw by themselves; 0: never.
     pub(crate) unfreeze_timeout_seconds: u64,
+}
+
+/// Where the guest's memory is written to: a file in a volume whose folder the handler has shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct DumpMemory {
+    /// The name of the volume.
+    pub(crate) volume: String,
+    /// The name of the file.
+    pub(crate) file: String,
 }
 
 /// A command to run inside the guest.
@@ -204,6 +216,11 @@ impl Client {
 
     pub(crate) async fn unfreeze(&self) -> ClientResult<()> {
         self.tell(path::UNFREEZE, NOTHING, SHORT * 6).await
+    }
+
+    /// Has the guest's memory written to a file; does not wait for the end of that.
+    pub(crate) async fn dump_memory(&self, to: &DumpMemory) -> ClientResult<()> {
+        self.tell(path::MEMORY_DUMP, Some(to), SHORT).await
     }
 
     /// Runs a command inside the guest.

@@ -9,6 +9,7 @@
 mod cloud_init;
 mod cluster;
 mod containers;
+mod dump;
 mod given;
 mod guest;
 mod kills;
@@ -35,13 +36,14 @@ use cluster::Cluster;
 /// What must be seen; it panics when it is not.
 type Point = fn(&Cluster);
 
-const POINTS: [(&str, Point); 20] = [
+const POINTS: [(&str, Point); 21] = [
     ("the_smallest_example_runs_and_answers", road::the_smallest_example_runs_and_answers),
     ("kubevirts_own_client_library_works_unchanged", library::kubevirts_own_client_library_works_unchanged),
     ("a_guest_is_set_up_by_cloud_init_and_answers_ssh", cloud_init::a_guest_is_set_up_by_cloud_init_and_answers_ssh),
     ("every_kind_of_disk_is_in_the_guest", cloud_init::every_kind_of_disk_is_in_the_guest),
     ("a_guest_shares_what_its_pod_has", shares::a_guest_shares_what_its_pod_has),
     ("a_guest_has_what_its_sidecar_secret_node_and_claim_give", given::a_guest_has_what_its_sidecar_secret_node_and_claim_give),
+    ("memory_is_dumped_to_a_claim", dump::memory_is_dumped_to_a_claim),
     ("tools_of_others_follow_a_machine", tools_of_others::tools_of_others_follow_a_machine),
     ("tools_of_others_scale_and_apply", tools_of_others::tools_of_others_scale_and_apply),
     ("what_cannot_start_says_why_and_what_to_do", stuck::what_cannot_start_says_why_and_what_to_do),

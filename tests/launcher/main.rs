@@ -11,6 +11,7 @@ mod hooks;
 mod inputs;
 mod lacks;
 mod machines;
+mod memory_dump;
 mod operations;
 mod pod;
 mod run;

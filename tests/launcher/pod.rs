@@ -63,6 +63,15 @@ impl Pod {
         Self::begin(folder, "tiny", 0, &[])
     }
 
+    /// With folders of claims that a handler has shown.
+    pub(crate) fn with_claims(names: &[&str]) -> Self {
+        let folder = Folder::new();
+        for name in names {
+            fs::create_dir_all(folder.0.join("hotplug").join(name)).expect("a folder");
+        }
+        Self::begin(folder, "tiny", 0, &[])
+    }
+
     pub(crate) fn private(&self) -> PathBuf {
         self.folder.0.join("private")
     }
@@ -137,7 +146,7 @@ impl Pod {
     }
 
     /// Processes of the pod whose command line holds a text.
-    fn processes(&self, text: &str) -> Vec<Pid> {
+    pub(crate) fn processes(&self, text: &str) -> Vec<Pid> {
         let root = |pid: &Pid| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
         let children = format!("/proc/{0}/task/{0}/children", self.child.id());
         let first =

@@ -42,6 +42,13 @@ if [ -d "$folder/virtiofs" ]; then
 	mkdir /run/kubevirt/virtiofs-containers
 	mount --bind "$folder/virtiofs" /run/kubevirt/virtiofs-containers
 fi
+if [ -d "$folder/hotplug" ]; then
+	# claims as the handler shows them; one has room for the guest's memory, but not for all that a dump takes
+	chown 107:107 "$folder"/hotplug/*
+	mkdir /run/kubevirt/hotplug-disks
+	mount --bind "$folder/hotplug" /run/kubevirt/hotplug-disks
+	mount -t tmpfs -o size=260m,uid=107,gid=107 none /run/kubevirt/hotplug-disks/tight
+fi
 hostname pod-of-tiny
 
 ip link set lo up

@@ -212,4 +212,18 @@ mod tests {
             assert_eq!(fields(settings, spec.clone()).0, wanted, "{spec}");
         }
     }
+
+    #[test]
+    fn a_claim_that_takes_memory_dumps_is_no_disk() {
+        let with = |name: &str| {
+            json!({"runStrategy": "Always", "template": {"spec": {
+                "domain": {"devices": {"disks": [{"name": "root", "disk": {"bus": "virtio"}}]}, "memory": {"guest": "1Gi"}},
+                "volumes": [{"name": "root", "containerDisk": {"image": "i"}}, {"name": name, "memoryDump": {"claimName": name, "hotpluggable": true}}],
+            }}})
+        };
+        // a claim may have a name that no disk could have
+        for name in ["dump", "a.claim"] {
+            assert_eq!(fields(json!({}), with(name)), (vec![], vec![]), "{name}");
+        }
+    }
 }

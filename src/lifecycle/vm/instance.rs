@@ -56,10 +56,10 @@ pub(super) fn render(pass: &mut Pass<'_>, revision: String) -> Result<VirtualMac
     Ok(instance)
 }
 
-/// Gives a disk to every volume that nothing uses.
+/// Gives a disk to every volume that nothing uses. A memory dump is not for the guest.
 fn attach_volumes(spec: &mut VirtualMachineInstanceSpec) {
     let devices = &mut spec.domain.devices;
-    for volume in &spec.volumes {
+    for volume in spec.volumes.iter().filter(|v| v.memory_dump.is_none()) {
         let used = devices.disks.iter().any(|d| d.name == volume.name) || devices.filesystems.iter().any(|f| f.name == volume.name);
         if !used {
             devices.disks.push(Disk { name: volume.name.clone(), ..Disk::default() });

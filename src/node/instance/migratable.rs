@@ -162,6 +162,10 @@ impl Guest<'_> {
         let claim = status.and_then(|s| s.persistent_volume_claim_info.as_ref());
         let moves = self.instance.status.migrated_volumes.iter().any(|m| m.volume_name == volume.name);
         let shared = claim.map(|claim| moves || claim.access_modes.iter().any(|mode| mode == "ReadWriteMany"));
+        if volume.memory_dump.is_some() {
+            // it is the launcher's, and no disk that the guest would miss
+            return Disk::Shared;
+        }
         if let Some(name) = crate::lifecycle::volumes::claim_name(volume) {
             return match shared {
                 None => Disk::Stays(format!("nothing is known yet of the claim {name}; it must be ReadWriteMany")),

@@ -11,11 +11,14 @@
 
 mod agent;
 mod interfaces;
+mod memory_dump;
 mod migratable;
 mod order;
 mod phase;
 mod report;
 mod volumes;
+
+use std::collections::BTreeSet;
 
 use k8s_openapi::jiff::Timestamp;
 use serde::Serialize;
@@ -80,6 +83,19 @@ pub struct Observed {
     pub selinux_context: Option<String>,
     /// Whether nobody takes note of how the guest ends: it belongs to no machine, or to one that goes, too.
     pub unread: bool,
+    /// The volumes whose folders are shown in the launcher's pod.
+    pub shown: BTreeSet<String>,
+    /// The dump of memory that the launcher has refused to make.
+    pub refused: Option<RefusedDump>,
+}
+
+/// A dump of memory that the launcher has refused to make.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RefusedDump {
+    /// The file that it should be in.
+    pub file: String,
+    /// Why it is not.
+    pub why: String,
 }
 
 impl Observed {
@@ -107,6 +123,25 @@ pub enum Action {
     Shutdown,
     /// Ends the guest, and the launcher with it.
     Destroy,
+    /// Shows the folder of a claim in the launcher's pod.
+    Show {
+        /// The name of the volume.
+        volume: String,
+        /// The UID of the pod that holds it.
+        pod: String,
+    },
+    /// Takes the folder of a claim out of the launcher's pod.
+    Hide {
+        /// The name of the volume.
+        volume: String,
+    },
+    /// Has the launcher write the guest's memory to a file.
+    DumpMemory {
+        /// The name of the volume, whose folder is shown.
+        volume: String,
+        /// The name of the file.
+        file: String,
+    },
     /// Takes away what lies on the node.
     CleanUp,
     /// Changes the instance.
@@ -152,6 +187,7 @@ fn alive(observed: &Observed, instance: &VirtualMachineInstance, config: &Cluste
         plan.push(Action::Start);
     } else {
         plan.extend(news(observed, instance).map(Action::Tell));
+        plan.extend(memory_dump::steps(observed, instance));
     }
     plan.extend(report::report(observed, instance, config, now));
     plan

@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 
-use super::{Action, Launcher, Observed, agent, interfaces, migratable, phase, volumes};
+use super::{Action, Launcher, Observed, agent, interfaces, memory_dump, migratable, phase, volumes};
 use crate::api::Quantity;
 use crate::api::v1::{
     Machine, VirtualMachineInstance, VirtualMachineInstanceCondition as Condition, VirtualMachineInstanceConditionType as Kind,
@@ -31,6 +31,9 @@ pub(super) fn report(observed: &Observed, instance: &VirtualMachineInstance, con
         agent::tell(&mut told, status.agent.as_ref(), now);
         events.extend(agent::tell_credentials(&mut told, status.credentials.as_ref(), now));
         tell_domain(&mut told, observed, status, domain, now);
+        if told.status.phase == Phase::Running {
+            events.extend(memory_dump::tell(&mut told, observed, status, now));
+        }
         if matches!(told.status.phase, Phase::Running | Phase::Scheduled) {
             events.extend(migratable::tell(&mut told, config, observed.host_model));
         }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::api::v1::{KubeVirtConfiguration, VirtualMachineInstanceConditionType as Kind};
 use crate::guest::order::Volume;
-use crate::guest::status::{Agent, AgentInterface, Disk, Domain, Interface, State, StateReason};
+use crate::guest::status::{Agent, AgentInterface, Disk, Domain, Interface, MemoryDump, State, StateReason};
 use crate::lifecycle::conditions;
 use crate::lifecycle::vmi::ALL_BUT_THE_GUEST;
 use crate::network::PrivateNetwork;
@@ -349,6 +349,7 @@ fn what_cannot_migrate_says_why() {
     for (more, reason, method) in [
         (json!({}), "", "BlockMigration"),
         (json!({ "spec": { "volumes": [] } }), "", "LiveMigration"),
+        (json!({ "spec": { "volumes": [{ "name": "d", "memoryDump": { "claimName": "d" } }] } }), "", "LiveMigration"),
         (
             json!({ "spec": { "domain": { "devices": { "interfaces": [{ "name": "default", "bridge": {} }] } } } }),
             "InterfaceNotLiveMigratable",
@@ -392,4 +393,83 @@ fn the_launcher_is_told_of_taps_and_leases() {
         ("k6t-eth0", "10.0.2.2".into(), "10.0.2.1".into(), Some(1450))
     );
     assert_eq!(lease.mac.as_deref(), Some("52:54:00:00:00:01"));
+}
+
+#[test]
+fn a_memory_dump_goes_step_by_step() {
+    let dumping = |volumes: Value, phase: &str, file: &str, pod: &str| {
+        let status = json!([{
+            "name": "dump", "target": "", "phase": phase, "hotplugVolume": { "attachPodUID": pod },
+            "memoryDumpVolume": { "claimName": "dump", "targetFileName": file },
+        }]);
+        instance("Running", json!({ "spec": { "volumes": volumes }, "status": { "volumeStatus": status } }))
+    };
+    let taken = || json!([{ "name": "dump", "memoryDump": { "claimName": "dump", "hotpluggable": true } }]);
+    let seen = |mut instance: VirtualMachineInstance, shown: bool, dump: Option<MemoryDump>| {
+        let mut started = status(Stage::Started, Some(domain(State::Running, StateReason::Unknown)));
+        started.memory_dump = dump;
+        let shown = shown.then(|| "dump".to_owned()).into_iter().collect();
+        // what else is told of a guest that runs was told before
+        let phase = std::mem::take(&mut instance.status.volume_status[0].phase);
+        let mut told = follow(&observed(instance, running())).1.unwrap();
+        told.status.volume_status[0].phase = phase;
+        Observed { shown, ..observed(told, Launcher::Alive(started)) }
+    };
+    let time = |text: &str| Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(text.parse().unwrap()));
+    let (begun, ended) = (time("2026-12-01T00:00:01Z"), time("2026-12-01T00:00:09Z"));
+    let of = |file: &str, ended, failure: Option<&str>| MemoryDump {
+        volume: "dump".to_owned(),
+        file: file.to_owned(),
+        begun: begun.clone(),
+        ended,
+        failure: failure.map(str::to_owned),
+    };
+    const FILE: &str = "a-dump-20261201-000000.memory.dump";
+    let show = "show { volume: \"dump\", pod: \"p\" }";
+    let order = format!("dumpmemory {{ volume: \"dump\", file: \"{FILE}\" }}");
+    let hide = "hide { volume: \"dump\" }";
+    let goes_on = || Some(of(FILE, None, None));
+    let full = || Some(of(FILE, ended.clone(), Some("no room")));
+    let done = || Some(of(FILE, ended.clone(), None));
+    for (volumes, phase, file, pod, shown, dump, words, then) in [
+        (taken(), "AttachedToNode", "", "", false, None, "", "AttachedToNode"),
+        (taken(), "AttachedToNode", "", "p", false, None, show, "AttachedToNode"),
+        (taken(), "AttachedToNode", "", "p", true, None, "patch, Normal VolumeMountedToPod", "MemoryDumpInProgress"),
+        (taken(), "MemoryDumpInProgress", FILE, "p", true, None, &order, "MemoryDumpInProgress"),
+        // that of an earlier dump is another file
+        (taken(), "MemoryDumpInProgress", FILE, "p", true, Some(of("old", ended.clone(), None)), &order, "MemoryDumpInProgress"),
+        (taken(), "MemoryDumpInProgress", FILE, "p", false, None, show, "MemoryDumpInProgress"),
+        (taken(), "MemoryDumpInProgress", FILE, "p", true, goes_on(), "patch", "MemoryDumpInProgress"),
+        (taken(), "MemoryDumpInProgress", FILE, "p", true, done(), "patch, Normal VolumeReady", "MemoryDumpCompleted"),
+        (taken(), "MemoryDumpInProgress", FILE, "p", true, full(), "patch, Warning MemoryDumpFailed", "MemoryDumpFailed"),
+        (taken(), "MemoryDumpCompleted", FILE, "p", false, done(), "", "MemoryDumpCompleted"),
+        (taken(), "MemoryDumpFailed", FILE, "p", true, full(), "", "MemoryDumpFailed"),
+        (json!([]), "Detaching", FILE, "p", true, done(), hide, "Detaching"),
+        (json!([]), "Detaching", FILE, "p", true, goes_on(), "", "Detaching"),
+        (json!([]), "Detaching", FILE, "p", false, done(), "", "Detaching"),
+        (json!([]), "MountedToPod", FILE, "p", false, None, "patch, Normal VolumeUnMountedFromPod", "UnMountedFromPod"),
+    ] {
+        let what = format!("{phase} {volumes} shown: {shown} {dump:?}");
+        let (said, told) = follow(&seen(dumping(volumes, phase, file, pod), shown, dump.clone()));
+        assert_eq!(said, words, "{what}");
+        let status = &told.unwrap().status.volume_status[0];
+        assert_eq!(status.phase.as_str(), then, "{what}");
+        let info = status.memory_dump_volume.clone().unwrap();
+        assert_eq!(info.claim_name, "dump");
+        if then == "MemoryDumpInProgress" {
+            assert_eq!(info.target_file_name, FILE, "{what}");
+        }
+        if phase == "MemoryDumpInProgress" && dump.as_ref().is_some_and(|dump| dump.file == FILE) {
+            assert_eq!((info.start_timestamp, info.end_timestamp), (begun.clone(), dump.and_then(|dump| dump.ended)), "{what}");
+        }
+        assert_eq!(status.message.contains("no room"), then == "MemoryDumpFailed" && phase != then, "{what}");
+    }
+
+    // a launcher that knows of no dumps
+    let mut refused = seen(dumping(taken(), "MemoryDumpInProgress", FILE, "p"), true, None);
+    refused.refused = Some(RefusedDump { file: FILE.to_owned(), why: "unheard of".to_owned() });
+    let (said, told) = follow(&refused);
+    let status = &told.unwrap().status.volume_status[0];
+    assert_eq!((said.as_str(), status.phase.as_str()), ("patch, Warning MemoryDumpFailed", "MemoryDumpFailed"));
+    assert!(status.message.contains("unheard of"), "{}", status.message);
 }

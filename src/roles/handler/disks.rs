@@ -16,7 +16,7 @@ use crate::linux::namespaces;
 use crate::linux::pod_process::PodProcess;
 
 /// The volume in which images are shown, and in which the containers that hold them listen.
-const VOLUME: &str = "container-disks";
+pub(super) const VOLUME: &str = "container-disks";
 /// Where a container image has its disk when the VMI does not say it.
 const USUAL: &str = "disk";
 /// The folder with the files of a kernel boot.
@@ -115,61 +115,13 @@ fn only_file(root: &Folder) -> io::Result<Held> {
     }
 }
 
-fn is_plain(name: &str) -> bool {
+pub(super) fn is_plain(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains('/')
-}
-
-/// Where mounts of a pod begin.
-fn prefix(kubelet: &Path, pod: &str) -> std::path::PathBuf {
-    kubelet.join(volume(pod, VOLUME))
-}
-
-/// Whether something of a pod is still mounted.
-pub(super) fn are_left(kubelet: &Path, pod: &str) -> bool {
-    mounts::points().is_ok_and(|points| points.iter().any(|point| point.starts_with(prefix(kubelet, pod))))
-}
-
-/// The pods of which something is mounted.
-pub(super) fn pods_with_mounts(kubelet: &Path) -> io::Result<Vec<String>> {
-    let mut pods: Vec<String> = mounts::points()?.iter().filter_map(|point| pod_of_mount(kubelet, point)).collect();
-    pods.sort();
-    pods.dedup();
-    Ok(pods)
-}
-
-fn pod_of_mount(kubelet: &Path, point: &Path) -> Option<String> {
-    let below = point.strip_prefix(kubelet.join("pods")).ok()?;
-    let pod = below.components().next()?.as_os_str().to_str()?.to_owned();
-    point.starts_with(prefix(kubelet, &pod)).then_some(pod)
-}
-
-/// Takes away what is mounted for a pod; says how much that was.
-pub(super) fn take_away(kubelet: &Path, pod: &str) -> io::Result<usize> {
-    let prefix = prefix(kubelet, pod);
-    let points: Vec<_> = mounts::points()?.into_iter().filter(|point| point.starts_with(&prefix) && *point != prefix).collect();
-    for point in &points {
-        let (Some(parent), Some(name)) = (point.parent(), point.file_name().and_then(|n| n.to_str())) else { continue };
-        let below = parent.strip_prefix(kubelet).map_err(io::Error::other)?;
-        let folder = Folder::open(kubelet)?.folder(below)?;
-        mounts::unmount(&folder, name)?;
-        folder.remove(name)?;
-    }
-    Ok(points.len())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn mounts_are_known_by_their_place() {
-        let kubelet = Path::new("/var/lib/kubelet");
-        let of = |point: &str| pod_of_mount(kubelet, Path::new(point));
-        assert_eq!(of("/var/lib/kubelet/pods/u-1/volumes/kubernetes.io~empty-dir/container-disks/disk_0.img").as_deref(), Some("u-1"));
-        assert_eq!(of("/var/lib/kubelet/pods/u-1/volumes/kubernetes.io~empty-dir/container-disks/kernel-boot/k").as_deref(), Some("u-1"));
-        assert_eq!(of("/var/lib/kubelet/pods/u-1/volumes/kubernetes.io~projected/token"), None);
-        assert_eq!(of("/var/lib/other/u-1/volumes/kubernetes.io~empty-dir/container-disks/disk_0.img"), None);
-    }
 
     #[test]
     fn a_disk_is_the_one_that_is_named_or_the_only_one() {

@@ -1,6 +1,6 @@
 //! The guests of this node, as far as they are not known to the API server.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubevirt_rs::guest::status::Fault;
 use kubevirt_rs::network::Network;
-use kubevirt_rs::node::instance::{Launcher, Start};
+use kubevirt_rs::node::instance::{Launcher, RefusedDump, Start};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -58,6 +58,13 @@ pub(super) struct Guest {
     pub(super) networks: Vec<Network>,
     pub(super) selinux_context: Option<String>,
     pub(super) asked_to_end: bool,
+    /// The volumes whose folders are shown in the pod, and those whose are about to be.
+    pub(super) shown: BTreeSet<String>,
+    pub(super) in_hand: BTreeSet<String>,
+    /// Why a volume is not shown, as it was told.
+    pub(super) trouble: Option<String>,
+    /// The dump of memory that the launcher has refused to make.
+    pub(super) refused: Option<RefusedDump>,
     /// The task that follows the launcher.
     link: AbortHandle,
 }
@@ -66,7 +73,8 @@ pub(super) struct Guest {
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 impl Guest {
-    pub(super) fn new(pod: String, link: AbortHandle) -> Self {
+    /// A guest in a pod, in which the folders of such volumes are shown already.
+    pub(super) fn new(pod: String, shown: BTreeSet<String>, link: AbortHandle) -> Self {
         Self {
             pod,
             launcher: Launcher::Unknown,
@@ -77,6 +85,10 @@ impl Guest {
             networks: Vec::new(),
             selinux_context: None,
             asked_to_end: false,
+            shown,
+            in_hand: BTreeSet::new(),
+            trouble: None,
+            refused: None,
             link,
         }
     }

@@ -16,10 +16,12 @@ mod devices;
 mod disks;
 mod guests;
 mod host;
+mod hotplug;
 mod link;
 mod pass;
 mod prepare;
 mod service;
+mod shown;
 mod sweep;
 
 use std::net::SocketAddr;

@@ -1,5 +1,6 @@
 //! One pass over an instance: observe, plan, apply.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,15 +9,16 @@ use k8s_openapi::jiff::Timestamp;
 use kubevirt_rs::api::v1::VirtualMachineInstancePhase as Phase;
 use kubevirt_rs::api::v1::{VirtualMachine, VirtualMachineInstance};
 use kubevirt_rs::guest::order::Volumes;
+use kubevirt_rs::guest::status::FaultReason;
 use kubevirt_rs::lifecycle::owner;
 use kubevirt_rs::lifecycle::patch::Patch;
-use kubevirt_rs::node::instance::{Action, Observed, Start, plan};
+use kubevirt_rs::node::instance::{Action, Observed, RefusedDump, Start, plan};
 
 use super::guests::{Guest, Guests, Item};
 use super::host::Host;
-use super::{disks, link, prepare};
+use super::{hotplug, link, prepare, shown};
 use crate::cluster::{Cluster, Configuration, Error, Expectations, Queue, Recorder, Store, reference};
-use crate::wire::launcher::{ClientError, Shutdown};
+use crate::wire::launcher::{ClientError, DumpMemory, Shutdown};
 
 /// How long what was written may take to come back.
 const SEEN_AGAIN: Duration = Duration::from_secs(1);
@@ -77,7 +79,7 @@ impl Node {
         let guests = self.guests.lock();
         let Some(guest) = guests.get(&item.uid) else {
             // an instance that ended before this handler began may have left something behind
-            let left = instance.as_ref().and_then(|i| pod_of(i, &self.name)).is_some_and(|pod| disks::are_left(&self.kubelet, pod));
+            let left = instance.as_ref().and_then(|i| pod_of(i, &self.name)).is_some_and(|pod| shown::are_left(&self.kubelet, pod));
             return Observed { traces: left, instance, ..Observed::default() };
         };
         Observed {
@@ -91,6 +93,8 @@ impl Node {
             host_model: self.host.has_model(),
             selinux_context: guest.selinux_context.clone(),
             unread: false,
+            shown: guest.shown.clone(),
+            refused: guest.refused.clone(),
         }
     }
 
@@ -109,9 +113,14 @@ impl Node {
         let Some(pod) = pod_of(instance, &self.name).map(str::to_owned) else {
             return self.queue.add_after(item.clone(), UNTIL_POD);
         };
+        if self.guests.lock().contains_key(&item.uid) {
+            return;
+        }
+        // nothing is shown to a guest that does not run yet; to one that does an earlier handler may have shown something
+        let shown = if instance.status.phase == Phase::Running { shown::folders(&self.kubelet, &pod) } else { BTreeSet::new() };
         self.guests.lock().entry(item.uid.clone()).or_insert_with(|| {
             let task = tokio::spawn(link::follow(self.clone(), item.clone(), pod.clone()));
-            Guest::new(pod, task.abort_handle())
+            Guest::new(pod, shown, task.abort_handle())
         });
     }
 
@@ -126,6 +135,13 @@ impl Node {
             Action::Tell(volumes) => self.tell(item, &volumes).await,
             Action::Shutdown => self.end(item, observed, false).await,
             Action::Destroy => self.end(item, observed, true).await,
+            Action::Show { volume, pod } => {
+                if self.guests.change(item, |guest| guest.in_hand.insert(volume.clone())) == Some(true) {
+                    tokio::spawn(hotplug::show(self.clone(), item.clone(), volume, pod));
+                }
+            }
+            Action::Hide { volume } => self.hide(item, volume).await,
+            Action::DumpMemory { volume, file } => self.dump_memory(item, DumpMemory { volume, file }).await,
             Action::CleanUp => self.clean_up(item, observed).await,
             Action::Patch(patch) => self.patch(item, observed, &patch).await?,
             Action::Record(event) => {
@@ -187,13 +203,52 @@ impl Node {
         }
     }
 
+    /// Takes the folder of a claim out of the launcher's pod.
+    async fn hide(&self, item: &Item, volume: String) {
+        let Some(pod) = self.guests.change(item, |guest| guest.pod.clone()) else { return };
+        let (kubelet, name) = (self.kubelet.clone(), volume.clone());
+        let hidden = tokio::task::spawn_blocking(move || hotplug::hide(&kubelet, &pod, &name)).await;
+        let (namespace, name) = (&item.key.namespace, &item.key.name);
+        match hidden.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+            Ok(()) => {
+                self.guests.change(item, |guest| guest.shown.remove(&volume));
+                tracing::info!(kind = "VirtualMachineInstance", %namespace, %name, volume, "taken out of the launcher's pod");
+                self.queue.add(item.clone());
+            }
+            Err(error) => {
+                tracing::warn!(%namespace, %name, volume, "take the folder of a volume out of the launcher's pod: {error}");
+                self.queue.add_after(item.clone(), prepare::AGAIN);
+            }
+        }
+    }
+
+    /// Has the launcher write the guest's memory to a file; it tells itself how that goes.
+    async fn dump_memory(&self, item: &Item, to: DumpMemory) {
+        let Some(line) = self.guests.line(&item.uid) else {
+            return self.queue.add_after(item.clone(), prepare::AGAIN);
+        };
+        let (namespace, name) = (&item.key.namespace, &item.key.name);
+        match line.client.dump_memory(&to).await {
+            Ok(()) => tracing::info!(kind = "VirtualMachineInstance", %namespace, %name, file = to.file, "memory dump ordered"),
+            Err(ClientError::Refused(fault)) if !matches!(fault.reason, FaultReason::Conflict | FaultReason::NotRunning) => {
+                tracing::warn!(%namespace, %name, file = to.file, "dump the guest's memory: {fault}");
+                self.guests.change(item, |guest| guest.refused = Some(RefusedDump { file: to.file, why: fault.sentence() }));
+                self.queue.add(item.clone());
+            }
+            Err(error) => {
+                tracing::debug!(%namespace, %name, file = to.file, "dump the guest's memory: {error}");
+                self.queue.add_after(item.clone(), prepare::AGAIN);
+            }
+        }
+    }
+
     /// Takes away what lies on the node.
     async fn clean_up(self: &Arc<Self>, item: &Item, observed: &Observed) {
         let known = self.guests.lock().get(&item.uid).map(|guest| guest.pod.clone());
         let pod = known.or_else(|| Some(pod_of(observed.instance.as_ref()?, &self.name)?.to_owned()));
         if let Some(pod) = pod {
             let kubelet = self.kubelet.clone();
-            let taken = tokio::task::spawn_blocking(move || disks::take_away(&kubelet, &pod)).await;
+            let taken = tokio::task::spawn_blocking(move || shown::take_away(&kubelet, &pod)).await;
             let (namespace, name) = (&item.key.namespace, &item.key.name);
             match taken.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
                 Ok(0) => {}
@@ -208,10 +263,13 @@ impl Node {
     }
 }
 
+/// Whether a text is a UID, which becomes part of a path.
+pub(super) fn is_uid(uid: &str) -> bool {
+    !uid.is_empty() && uid.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+}
+
 /// The UID of an instance's pod on a node.
 pub(super) fn pod_of<'a>(instance: &'a VirtualMachineInstance, node: &str) -> Option<&'a str> {
-    // the UID becomes part of a path
-    let is_uid = |uid: &str| !uid.is_empty() && uid.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     instance.status.active_pods.iter().find(|(uid, on)| on.as_str() == node && is_uid(uid)).map(|(uid, _)| uid.as_str())
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kubevirt_rs::api::v1::VirtualMachineInstance;
 use kubevirt_rs::config::ClusterConfig;
@@ -21,7 +22,9 @@ use crate::linux::{namespaces, pod_network};
 use crate::wire::launcher::{ClientError, SOCKET};
 
 /// The user of the launcher.
-const USER: u32 = 107;
+pub(super) const USER: u32 = 107;
+/// When it is tried again to bring a volume to a guest that runs.
+pub(super) const AGAIN: Duration = Duration::from_secs(1);
 /// Device nodes of the pod that only root may open otherwise.
 const DEVICES: [&str; 3] = ["dev/kvm", "dev/net/tun", "dev/vhost-net"];
 

@@ -98,7 +98,7 @@ fn pull_policies(spec: &mut VirtualMachineInstanceSpec) {
     }
 }
 
-/// Every volume that nothing shows to the guest becomes a disk.
+/// Every volume that nothing shows to the guest becomes a disk. One that takes a memory dump is not for the guest.
 fn disks(spec: &mut VirtualMachineInstanceSpec) {
     let devices = &mut spec.domain.devices;
     let shown: BTreeSet<&str> =
@@ -106,7 +106,7 @@ fn disks(spec: &mut VirtualMachineInstanceSpec) {
     let hidden: Vec<Disk> = spec
         .volumes
         .iter()
-        .filter(|volume| !shown.contains(volume.name.as_str()))
+        .filter(|volume| volume.memory_dump.is_none() && !shown.contains(volume.name.as_str()))
         .map(|volume| Disk { name: volume.name.clone(), ..Disk::default() })
         .collect();
     devices.disks.extend(hidden);
@@ -154,6 +154,12 @@ mod tests {
             (json!({}), json!({"domain": {"memory": {"hugepages": {"pageSize": "2Mi"}}}}), "/domain/memory/guest", json!("2Mi")),
             (json!({"evictionStrategy": "LiveMigrate"}), json!({}), "/evictionStrategy", json!("LiveMigrate")),
             (json!({}), json!({"volumes": [{"name": "a"}]}), "/domain/devices/disks/0/name", json!("a")),
+            (
+                json!({}),
+                json!({"volumes": [{"name": "d", "memoryDump": {"claimName": "d"}}, {"name": "a"}]}),
+                "/domain/devices/disks",
+                json!([{"name": "a"}]),
+            ),
         ] {
             let out = defaulted(config, spec.clone());
             assert_eq!(out.pointer(pointer), Some(&wanted), "{pointer} of {spec} in {out}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kubevirt_rs::guest::order::{Order, Volumes};
-use kubevirt_rs::guest::status::{Agent, Credentials, Fault, FaultReason, Notice, Stage, State, StateReason, Status};
+use kubevirt_rs::guest::status::{Agent, Credentials, Fault, FaultReason, MemoryDump, Notice, Stage, State, StateReason, Status};
 use kubevirt_rs::guest::{Action, End, Guest, Input, Outcome, Reason, grace_period};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
@@ -15,13 +15,13 @@ use super::agent::{self, Round};
 use super::board::Board;
 use super::start::{self, Libvirt, Started};
 use super::task::Task;
-use super::{credentials, ending, fault, growth, operate};
+use super::{credentials, ending, fault, growth, memory_dump, operate};
 use crate::libvirt::{Event, Lifecycle, Picture};
 use crate::linux::children::Children;
 use crate::linux::memory;
 use crate::roles::launcher::args::PodArgs;
 use crate::roles::launcher::steps::{Calm, END, after, perform, understand};
-use crate::wire::launcher::{Exec, Executed, Freeze, Ping, Shutdown};
+use crate::wire::launcher::{DumpMemory, Exec, Executed, Freeze, Ping, Shutdown};
 
 /// How long an answer may be on its way.
 const ANSWERED: Duration = Duration::from_secs(1);
@@ -38,6 +38,7 @@ pub(super) enum Wish {
     SoftReboot,
     Freeze(Freeze),
     Unfreeze,
+    DumpMemory(DumpMemory),
     Exec(Exec),
     Ping(Ping),
     Screenshot,
@@ -366,6 +367,12 @@ impl<'a> Watch<'a> {
 
     async fn request(&mut self, request: Request) -> Option<Input> {
         let domain = self.started.domain.clone();
+        let changes = matches!(request.wish, Wish::Pause | Wish::Unpause | Wish::Reset | Wish::SoftReboot);
+        if changes && self.board.status().memory_dump.as_ref().is_some_and(MemoryDump::goes_on) {
+            // libvirt would let it wait, and with it everybody else
+            request.answer(Err(fault(FaultReason::Conflict, "The guest's memory is being dumped; try again when that is over")));
+            return None;
+        }
         match request.wish {
             Wish::Run(_) => {
                 let _ = request.reply.send(Ok(Answer::Status(self.board.status())));
@@ -409,6 +416,10 @@ impl<'a> Watch<'a> {
             Wish::Unfreeze => {
                 self.thaw = None;
                 beside(request.reply, async move { agent::freeze(&domain, false).await.map(|()| Answer::Done) });
+            }
+            Wish::DumpMemory(to) => {
+                let begun = memory_dump::begin(domain, self.board, to);
+                let _ = request.reply.send(begun.map(|()| Answer::Done));
             }
             Wish::Screenshot => {
                 let connection = self.started.connection.clone();

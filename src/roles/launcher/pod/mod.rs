@@ -21,6 +21,7 @@ mod facts;
 mod found;
 mod growth;
 mod hooks;
+mod memory_dump;
 mod operate;
 mod server;
 mod shares;

@@ -148,6 +148,7 @@ impl Server {
             (&Method::POST, path::SOFT_REBOOT) => Wish::SoftReboot,
             (&Method::POST, path::FREEZE) => Wish::Freeze(body(request.into_body()).await?),
             (&Method::POST, path::UNFREEZE) => Wish::Unfreeze,
+            (&Method::POST, path::MEMORY_DUMP) => Wish::DumpMemory(body(request.into_body()).await?),
             (&Method::POST, path::EXEC) => Wish::Exec(body(request.into_body()).await?),
             (&Method::GET, path::SCREENSHOT) => Wish::Screenshot,
             (&Method::POST, path::PING) => Wish::Ping(body(request.into_body()).await?),
