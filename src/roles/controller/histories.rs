@@ -265,7 +265,7 @@ impl World {
                         // nobody comes in between here
                         let _ = patch.apply(object);
                     }),
-                    Action::CleanUp | Action::Record(_) | Action::LookAgain { .. } => {}
+                    Action::CleanUp | Action::Tell(_) | Action::Record(_) | Action::LookAgain { .. } => {}
                 }
             }
         }
