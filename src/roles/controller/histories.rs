@@ -266,6 +266,8 @@ impl World {
                         let _ = patch.apply(object);
                     }),
                     Action::CleanUp | Action::Tell(_) | Action::Record(_) | Action::LookAgain { .. } => {}
+                    // no machine of these has its memory dumped
+                    Action::Show { .. } | Action::Hide { .. } | Action::DumpMemory { .. } => {}
                 }
             }
         }
