@@ -76,9 +76,9 @@ impl From<ListMeta> for kubernetes::ListMeta {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Unknown {
+struct Unknown {
     #[prost(bytes = "vec", tag = "2")]
-    pub(super) raw: Vec<u8>,
+    raw: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -25,12 +25,10 @@ pub(crate) struct Queue<T: Clone + Eq + Hash + Ord> {
 struct State<T> {
     /// What waits for a worker, in its order.
     waiting: VecDeque<T>,
-    /// What waits until nothing of the above does. What has been put in above since is here as well, and passed over.
-    unhurried: VecDeque<T>,
+    /// What waits until nothing of the above does.
+    unhurried: BTreeSet<T>,
     /// What waits, or shall wait again once its worker is through.
     dirty: HashSet<T>,
-    /// What of that waits for all the rest.
-    slow: HashSet<T>,
     /// What workers have in hand.
     in_hand: HashSet<T>,
     /// What comes back at a time, the next first.
@@ -44,9 +42,8 @@ impl<T: Clone + Eq + Hash + Ord> State<T> {
     fn new(now: Instant) -> Self {
         Self {
             waiting: VecDeque::new(),
-            unhurried: VecDeque::new(),
+            unhurried: BTreeSet::new(),
             dirty: HashSet::new(),
-            slow: HashSet::new(),
             in_hand: HashSet::new(),
             later: BTreeSet::new(),
             due: HashMap::new(),
@@ -55,7 +52,7 @@ impl<T: Clone + Eq + Hash + Ord> State<T> {
     }
 
     fn add(&mut self, item: T) -> bool {
-        let in_turn = !self.dirty.insert(item.clone()) && !self.slow.remove(&item);
+        let in_turn = !self.dirty.insert(item.clone()) && !self.unhurried.remove(&item);
         if in_turn || self.in_hand.contains(&item) {
             return false;
         }
@@ -67,9 +64,7 @@ impl<T: Clone + Eq + Hash + Ord> State<T> {
         if !self.dirty.insert(item.clone()) || self.in_hand.contains(&item) {
             return false;
         }
-        self.slow.insert(item.clone());
-        self.unhurried.push_back(item);
-        true
+        self.unhurried.insert(item)
     }
 
     /// Puts an item in at a time, unless it comes earlier anyway.
@@ -108,10 +103,7 @@ impl<T: Clone + Eq + Hash + Ord> State<T> {
     /// The next item for a worker, or when there will be one.
     fn take(&mut self, now: Instant) -> (Option<T>, Option<Instant>) {
         let next_due = self.mature(now);
-        let item = self.waiting.pop_front().or_else(|| {
-            let at = self.unhurried.iter().position(|item| self.slow.remove(item))?;
-            self.unhurried.drain(..=at).next_back()
-        });
+        let item = self.waiting.pop_front().or_else(|| self.unhurried.pop_first());
         if let Some(item) = &item {
             self.dirty.remove(item);
             self.in_hand.insert(item.clone());
@@ -184,7 +176,7 @@ impl<T: Clone + Eq + Hash + Ord> Queue<T> {
     /// How many items wait for a worker.
     pub(crate) fn len(&self) -> usize {
         let state = self.state();
-        state.waiting.len() + state.slow.len()
+        state.waiting.len() + state.unhurried.len()
     }
 
     /// The next item. It stays in the hand of this worker until [`Queue::done`].
@@ -193,7 +185,7 @@ impl<T: Clone + Eq + Hash + Ord> Queue<T> {
             let (item, next_due, more) = {
                 let mut state = self.state();
                 let (item, next_due) = state.take(Instant::now());
-                (item, next_due, !(state.waiting.is_empty() && state.slow.is_empty()) || next_due.is_some())
+                (item, next_due, !(state.waiting.is_empty() && state.unhurried.is_empty()) || next_due.is_some())
             };
             if let Some(item) = item {
                 // What woke this worker may have put in more than one item.
@@ -263,13 +255,13 @@ mod tests {
         assert_eq!([2, 5, 5].map(|item| state.add(item)), [true, true, false]);
         assert!(!state.add_unhurried(5));
         assert_eq!([(); 3].map(|()| state.take(now).0), [Some(2), Some(5), Some(1)]);
-        // Who is in hand comes again at once, and what was passed over stays where it is.
+        // Who is in hand comes again at once.
         assert!(!state.add_unhurried(1) && !state.add(2));
         assert!(state.done(&1) && state.done(&2) && !state.done(&5));
         state.add_unhurried(2);
         assert_eq!([(); 5].map(|()| state.take(now).0), [Some(1), Some(2), Some(3), Some(4), None]);
         assert!(![1, 2, 3, 4].map(|item| state.done(&item)).contains(&true));
-        assert_eq!((state.take(now), state.unhurried.len(), state.slow.len()), ((None, None), 0, 0));
+        assert_eq!(state.take(now), (None, None));
     }
 
     #[test]

@@ -4,11 +4,11 @@
 //! `k8s.io/api/apps/v1/generated.proto`.
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ListMeta, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::runtime::RawExtension;
 use prost::DecodeError;
 
-use super::binary;
+use super::{Key, binary};
 
 /// Reads a list in its binary form.
 ///
@@ -22,9 +22,13 @@ pub(crate) fn read_list(bytes: &[u8]) -> Result<(ListMeta, Vec<ControllerRevisio
 
 impl From<list::Revision> for ControllerRevision {
     fn from(revision: list::Revision) -> Self {
-        let metadata = revision.metadata.unwrap_or_default().into();
+        let metadata: ObjectMeta = revision.metadata.unwrap_or_default().into();
         // What it holds is JSON in this form, too: the API server takes nothing else.
-        let data = revision.data.and_then(|data| serde_json::from_slice(&data.raw).ok()).map(RawExtension);
+        let read = |data: list::Data| {
+            let read = serde_json::from_slice(&data.raw);
+            read.inspect_err(|error| tracing::warn!("cannot read what the ControllerRevision {} holds: {error}", Key::of(&metadata))).ok()
+        };
+        let data = revision.data.and_then(read).map(RawExtension);
         Self { metadata, data, revision: revision.revision }
     }
 }
